@@ -1,0 +1,36 @@
+// A request as the client sends it. `output_tokens` is what it will really generate; `max_tokens` what it declared (>=
+// output_tokens unless the declaration cuts it). Small and plain: a saturated run keeps a million of them waiting.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sim/base/quantities.h"
+
+namespace blockyard::workload {
+
+// Names a prompt's content for prefix caching; none = content that no other request shares.
+enum class ContentId : std::uint32_t { none = UINT32_MAX };
+
+struct Request {
+  SimTime arrival;
+  Tokens prompt_tokens;
+  Tokens output_tokens;
+  Tokens max_tokens;
+  std::int32_t priority = 0;  // smaller = more urgent
+  std::uint32_t tenant = 0;
+  std::uint32_t session = 0;
+  ContentId content = ContentId::none;
+};
+
+// A stream of requests in order of arrival (equal times in file order). Readers, generators and edits are sources;
+// spans keep the virtual call off the single row.
+class RequestSource {
+ public:
+  virtual ~RequestSource() = default;
+  // Fills the front of `out`; returns how many, 0 = the end. Throws InputError on a bad row.
+  virtual std::size_t read(std::span<Request> out) = 0;
+};
+
+}  // namespace blockyard::workload
