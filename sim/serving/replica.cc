@@ -7,8 +7,8 @@ metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(i
 
 }  // namespace
 
-Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory, cost::CostModel& cost,
-                 metrics::Collector& collector)
+Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory,
+                 cost::CostModel& cost, metrics::Collector& collector)
     : options_(options), scheduler_(&scheduler), memory_(&memory), cost_(&cost), collector_(&collector) {
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
 }
@@ -87,9 +87,11 @@ void Replica::check_progress(bool progress) {
   steps_without_progress_ = progress ? 0 : steps_without_progress_ + 1;
   if (steps_without_progress_ < options_.no_progress_limit) return;
   stuck_ = fmt::format(
-      "no progress for {} steps: {} running, {} waiting, {} of {} grains of KV memory free. No request generated a token or computed a "
+      "no progress for {} steps: {} running, {} waiting, {} of {} grains of KV memory free. No request generated a "
+      "token or computed a "
       "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
-      steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(), memory_->total_grains());
+      steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
+      memory_->total_grains());
 }
 
 SimTime Replica::duration(const sched::Batch& batch) {
@@ -102,7 +104,8 @@ SimTime Replica::duration(const sched::Batch& batch) {
     for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
     return cost_->step(work);
   }
-  // Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2 query-key pairs.
+  // Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2
+  // query-key pairs.
   work.prefill_sequences = batch.decodes;
   work.prefill_tokens = batch.decode_context;
   work.prefill_kv_tokens = batch.decode_context;

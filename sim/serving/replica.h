@@ -1,9 +1,10 @@
-// One engine: a model on its group of GPUs. Runs the scheduler step after step, asks `cost` how long each takes, and tells the
-// collector what happened. It knows simulated time only as it is told.
+// One engine: a model on its group of GPUs. Runs the scheduler step after step, asks `cost` how long each takes, and
+// tells the collector what happened. It knows simulated time only as it is told.
 //
-// begin(now, horizon) runs from `now`, at which no step is in flight, and returns when the step in flight ends: the caller calls it
-// again then, or at an arrival if nothing was in flight. Steps that end before `horizon` are run through at once; that changes
-// nothing but the number of events. Cost: O(1 + what changes) a step; a step that only decodes touches sums alone.
+// begin(now, horizon) runs from `now`, at which no step is in flight, and returns when the step in flight ends: the
+// caller calls it again then, or at an arrival if nothing was in flight. Steps that end before `horizon` are run
+// through at once; that changes nothing but the number of events. Cost: O(1 + what changes) a step; a step that only
+// decodes touches sums alone.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ class Replica {
 
   void arrive(SimTime now, RequestId id, const workload::Request& request);
 
-  // Ends the step in flight, if any, which must end at `now`; begins the next. Returns its end, kNever if there is nothing to do.
+  // Ends the step in flight, if any, which must end at `now`; begins the next. Returns its end, kNever if there is
+  // nothing to do.
   SimTime begin(SimTime now, SimTime horizon);
 
   [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing; }

@@ -64,7 +64,7 @@ void run_random_operations(Allocator& allocator, const std::vector<std::tuple<in
       const Tokens end = prompt + Tokens(amount % 20);
       const SequenceNeed need{prompt, end, end + Tokens(amount % 7)};
       if (!allocator.why_never(need).empty()) continue;
-      const std::int64_t demand = allocator.admission_demand(need, prompt);
+      const std::int64_t demand = allocator.admission_demand(id, need, prompt);
       if (allocator.admit(id, need, prompt) == Grant::granted) {
         RC_ASSERT(demand <= available);
         RC_ASSERT(allocator.available() == available - demand);
@@ -104,7 +104,7 @@ void run_random_operations(Allocator& allocator, const std::vector<std::tuple<in
   }
   for (const auto& [number, model] : held) allocator.release(static_cast<SequenceId>(number));
   RC_ASSERT(allocator.available() == allocator.total_grains());
-  RC_ASSERT(allocator.live() == Tokens(0));
+  RC_ASSERT(allocator.total_written() == Tokens(0));
 }
 
 }  // namespace

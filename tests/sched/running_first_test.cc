@@ -122,7 +122,9 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
         const workload::Request& r = scenario.requests[next].second;
         const kv::SequenceNeed need = need_of(r, scenario.max_model_len);
         if (!walk.memory->why_never(need).empty()) continue;
-        if (walk.memory->admission_demand(need, need.true_end) + walk.watermark > walk.memory->total_grains()) continue;
+        if (walk.memory->admission_demand(SequenceId::none, need, need.true_end) + walk.watermark >
+            walk.memory->total_grains())
+          continue;
         fast.scheduler->arrive(static_cast<RequestId>(next), r);
         walk.scheduler->arrive(static_cast<RequestId>(next), r);
         ++arrived;
