@@ -19,10 +19,13 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
     const auto event = events_.pop();
     if (std::holds_alternative<Arrival>(event.payload)) {
       arrive(event.time);
-    } else {
+    } else if (std::holds_alternative<StepEnd>(event.payload)) {
       step(event.time);
+    } else {
+      abandon(event.time);
     }
-    result.end = event.time;
+    // Patience that ends after everybody has been served is not an event of the run.
+    if (!std::holds_alternative<Abandon>(event.payload) || replica_->unfinished() > 0) result.end = event.time;
     if (!replica_->stuck().empty()) {
       result.stuck = replica_->stuck();
       break;
@@ -58,13 +61,25 @@ void Simulation::arrive(SimTime now) {
       collector_->rejected(record, now, reason);
       continue;
     }
-    replica_->arrive(now, static_cast<RequestId>(record), request);
+    const auto id = static_cast<RequestId>(record);
+    replica_->arrive(now, id, request);
+    if (admission_.abandon_after) {
+      if (patience_.empty()) events_.push(now + *admission_.abandon_after, kAbandonRank, Abandon{});
+      patience_.emplace_back(now + *admission_.abandon_after, id);
+    }
     if (!replica_->step_in_flight() && !step_pending_) {
       events_.push(now, kStepRank, StepEnd{});
       step_pending_ = true;
     }
   }
   schedule_arrival();
+}
+
+void Simulation::abandon(SimTime now) {
+  for (; !patience_.empty() && patience_.front().first == now; patience_.pop_front()) {
+    replica_->abandon(now, patience_.front().second);
+  }
+  if (!patience_.empty()) events_.push(patience_.front().first, kAbandonRank, Abandon{});
 }
 
 void Simulation::step(SimTime now) {

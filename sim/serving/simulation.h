@@ -6,9 +6,11 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "sim/engine/event_queue.h"
@@ -24,6 +26,7 @@ struct AdmissionOptions {
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;
+  std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
 };
 
 struct RunProgress {
@@ -50,15 +53,18 @@ class Simulation {
  private:
   struct Arrival {};
   struct StepEnd {};
-  using Payload = std::variant<Arrival, StepEnd>;
-  // At one instant arrivals come first.
+  struct Abandon {};
+  using Payload = std::variant<Arrival, StepEnd, Abandon>;
+  // At one instant arrivals come first, and a client whose patience ends as its first token comes stays.
   static constexpr std::uint32_t kArrivalRank = 0;
   static constexpr std::uint32_t kStepRank = 1;
+  static constexpr std::uint32_t kAbandonRank = 2;
 
   bool refill();
   void schedule_arrival();
   void arrive(SimTime now);
   void step(SimTime now);
+  void abandon(SimTime now);
   [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request) const;
 
   AdmissionOptions admission_;
@@ -71,6 +77,8 @@ class Simulation {
   std::size_t buffered_ = 0;
   std::size_t next_ = 0;
   bool step_pending_ = false;
+  std::deque<std::pair<SimTime, RequestId>>
+      patience_;  // when it ends, in order of arrival; an event is pending for the first
   std::int64_t arrived_ = 0;
 };
 
