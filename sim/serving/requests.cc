@@ -74,7 +74,7 @@ std::unique_ptr<workload::RequestSource> generator(const Document& scenario, Dia
   spec.requests = scenario.integer(base + ".requests");
   spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   spec.arrivals.process = scenario.choice(base + ".arrivals.process");
-  spec.arrivals.rate_per_s = scenario.requests_per_s(base + ".arrivals.rate");
+  spec.arrivals.rate_per_s = scenario.rate(base + ".arrivals.rate");
   spec.prompt_tokens = length_spec(scenario, base + ".prompt_tokens");
   spec.output_tokens = length_spec(scenario, base + ".output_tokens");
   const std::size_t before = errors.list().size();

@@ -1,0 +1,130 @@
+#include "sim/serving/hardware.h"
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "sim/model/hf_config.h"
+#include "sim/scenario/hardware_keys.h"
+#include "sim/scenario/load.h"
+
+namespace blockyard::serving {
+namespace {
+
+using scenario::Document;
+
+// A key that names an entry of a folder of configs, or a file.
+std::filesystem::path entry_file(const Document& scenario, std::string_view key, const std::filesystem::path& folder) {
+  if (scenario.is(key, scenario::Kind::file)) return scenario.file(key);
+  return folder / (scenario.text(key) + ".yaml");
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) throw InputError(Place{path.string()}, "cannot be read");
+  return text.str();
+}
+
+model::ModelSpec bind_model(const Document& d, const std::string& name) {
+  model::ModelSpec m;
+  m.name = name;
+  m.source = d.text("source");
+  m.num_hidden_layers = d.integer("num_hidden_layers");
+  m.hidden_size = d.integer("hidden_size");
+  m.intermediate_size = d.integer("intermediate_size");
+  m.num_attention_heads = d.integer("num_attention_heads");
+  m.num_key_value_heads = d.integer("num_key_value_heads");
+  m.head_dim = d.integer("head_dim");
+  m.vocab_size = d.integer("vocab_size");
+  m.max_position_embeddings = d.tokens("max_position_embeddings").count();
+  if (!d.is_word("sliding_window", "none")) m.sliding_window = d.tokens("sliding_window").count();
+  m.learned_position_embeddings = d.integer("learned_position_embeddings");
+  m.num_experts = d.integer("num_experts");
+  m.experts_per_token = d.integer("experts_per_token");
+  m.tie_word_embeddings = d.boolean("tie_word_embeddings");
+  m.gated_mlp = d.boolean("gated_mlp");
+  m.attention_bias = d.boolean("attention_bias");
+  m.attention_output_bias = d.boolean("attention_output_bias");
+  m.mlp_bias = d.boolean("mlp_bias");
+  m.norm_bias = d.boolean("norm_bias");
+  m.qk_norm = d.boolean("qk_norm");
+  m.dtype = *model::element_type(d.choice("dtype"));
+  return m;
+}
+
+cost::Calibration bind_calibration(const Document& d) {
+  cost::Calibration c;
+  const std::string section = "calibration.";
+  if (!d.is_set("calibration")) return c;
+  const auto real = [&](const char* key, double& value) {
+    if (d.has_value(section + key) && d.is(section + key, scenario::Kind::real)) value = d.real(section + key);
+  };
+  const auto time = [&](const char* key, Seconds& value) {
+    if (d.has_value(section + key)) value = to_seconds(d.time(section + key));
+  };
+  c.source = d.text(section + "source");
+  c.error = d.text(section + "error");
+  c.generic = d.boolean(section + "generic");
+  real("compute_efficiency", c.compute_efficiency);
+  real("memory_efficiency", c.memory_efficiency);
+  time("kernel_overhead", c.kernel_overhead_s);
+  c.soft_max_exponent = cost::kMaxForm;
+  real("soft_max_exponent", c.soft_max_exponent);
+  c.tile_rounding = d.boolean(section + "tile_rounding");
+  c.attention_form =
+      d.choice(section + "attention_form") == "own" ? cost::AttentionForm::own : cost::AttentionForm::as_gemm;
+  real("decode_memory_efficiency", c.decode_memory_efficiency);
+  time("decode_overhead", c.decode_overhead_s);
+  real("prefill_compute_efficiency", c.prefill_compute_efficiency);
+  c.prefill_memory_efficiency = 0;
+  real("prefill_memory_efficiency", c.prefill_memory_efficiency);
+  time("prefill_overhead", c.prefill_overhead_s);
+  time("elementwise_overhead", c.elementwise_overhead_s);
+  c.prefill_occupancy = d.boolean(section + "prefill_occupancy");
+  c.mixed_decode_factor = 0;
+  real("mixed_decode_factor", c.mixed_decode_factor);
+  for (const std::int64_t gpus : {2, 4, 8}) {
+    const std::string inner = section + "all_reduce." + std::to_string(gpus);
+    if (!d.is_set(inner)) continue;
+    c.all_reduce[gpus] = {to_seconds(d.time(inner + ".latency")), d.bandwidth(inner + ".bus_bandwidth")};
+  }
+  return c;
+}
+
+}  // namespace
+
+model::ModelSpec load_model(const Document& scenario, const std::filesystem::path& configs) {
+  const std::filesystem::path file = entry_file(scenario, "model", configs / "models");
+  const std::string name = file.stem().string();
+  if (file.extension() == ".json") return model::model_from_hf_json(read_file(file), name, file.string());
+  const Document entry = scenario::load(file, scenario::model_schema(model::element_types()));
+  model::ModelSpec spec = bind_model(entry, name);
+  Diagnostics errors;
+  model::check(spec, Place{file.string()}, errors);
+  errors.throw_if_any();
+  return spec;
+}
+
+GpuEntry load_gpu(const Document& scenario, const std::filesystem::path& configs) {
+  const std::filesystem::path file = entry_file(scenario, "hardware.gpu", configs / "gpus");
+  const Document entry = scenario::load(file, scenario::gpu_schema());
+  GpuEntry gpu;
+  gpu.spec.name = file.stem().string();
+  gpu.spec.source = entry.text("source");
+  gpu.spec.memory_bytes = entry.bytes("memory");
+  gpu.spec.memory_bandwidth_bytes_per_s = entry.bandwidth("memory_bandwidth");
+  gpu.spec.bf16_flops_per_s = entry.flops("bf16_flops");
+  if (!entry.is_word("fp8_flops", "none")) gpu.spec.fp8_flops_per_s = entry.flops("fp8_flops");
+  gpu.spec.sm_count = entry.integer("sm_count");
+  gpu.spec.attention_kernel = entry.choice("attention_kernel") == "flash_attention_3"
+                                  ? model::AttentionKernel::flash_attention_3
+                                  : model::AttentionKernel::flash_attention_2;
+  if (!entry.is_word("gpu_link", "none")) gpu.spec.gpu_link_bytes_per_s = entry.bandwidth("gpu_link");
+  gpu.spec.pcie_bytes_per_s = entry.bandwidth("pcie");
+  gpu.calibration = bind_calibration(entry);
+  return gpu;
+}
+
+}  // namespace blockyard::serving

@@ -1,0 +1,44 @@
+#include "sim/serving/run.h"
+
+#include <utility>
+
+#include "sim/serving/assemble.h"
+
+namespace blockyard::serving {
+namespace {
+
+void note_what_was_read(const workload::TraceSource& trace, std::vector<std::string>& notes) {
+  const workload::ReadReport& r = trace.report();
+  std::string note = fmt::format("trace format {}: {} rows read", r.format, r.rows);
+  for (std::size_t i = 0; i < workload::kDropReasons; ++i) {
+    if (r.dropped_by_reason[i] > 0)
+      note += fmt::format(", {} dropped ({})", r.dropped_by_reason[i], workload::kDropReasonNames[i]);
+  }
+  if (r.bad_rows > 0) note += fmt::format(", {} malformed and left out", r.bad_rows);
+  if (r.out_of_order > 0) note += fmt::format(", {} out of order and put back", r.out_of_order);
+  notes.push_back(std::move(note));
+}
+
+}  // namespace
+
+RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
+  Assembly a = assemble(scenario, configs);
+  if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
+  metrics::Collector collector(a.metrics);
+  Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector);
+  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector);
+  const RunEnd end = simulation.run(
+      [&](const RunProgress& progress) { return !control.go_on || control.go_on(progress, a.expected_requests); });
+
+  metrics::Summary summary = collector.summarise();
+  summary.identity = std::move(a.identity);
+  summary.interrupted = end.interrupted;
+  summary.stuck = end.stuck;
+  if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);
+  for (const std::string& key : scenario.unused()) {
+    summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
+  }
+  return {std::move(summary), std::move(collector)};
+}
+
+}  // namespace blockyard::serving

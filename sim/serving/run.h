@@ -1,0 +1,31 @@
+// One scenario, run to its end: what `run`, `compare` and every study call.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "sim/metrics/collector.h"
+#include "sim/metrics/summary.h"
+#include "sim/scenario/document.h"
+#include "sim/serving/simulation.h"
+
+namespace blockyard::serving {
+
+struct RunControl {
+  // Asked now and then; false ends the run with what is done. `expected` = requests there will be, where known.
+  std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on;
+  bool time_series = false;  // keep the rows of timeseries.csv
+};
+
+struct RunResult {
+  metrics::Summary summary;
+  metrics::Collector collector;  // records and time series
+};
+
+// Throws InputError for what is wrong with the scenario or found wrong in the trace on the way.
+[[nodiscard]] RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs,
+                            const RunControl& control = {});
+
+}  // namespace blockyard::serving
