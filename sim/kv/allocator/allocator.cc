@@ -1,0 +1,74 @@
+#include "sim/kv/allocator/allocator.h"
+
+namespace blockyard::kv {
+
+Allocator::State& Allocator::state(SequenceId id) {
+  CHECK_LAW(index_of(id) < states_.size() && states_[index_of(id)].open, "sequence {} holds no memory", index_of(id));
+  return states_[index_of(id)];
+}
+
+Tokens Allocator::written(SequenceId id) const {
+  if (index_of(id) >= states_.size() || !states_[index_of(id)].open) return Tokens(0);
+  return written_now(states_[index_of(id)]);
+}
+
+Grant Allocator::admit(SequenceId id, const SequenceNeed& need, Tokens first) {
+  if (index_of(id) >= states_.size()) states_.resize(index_of(id) + 1);
+  CHECK_LAW(!states_[index_of(id)].open, "sequence {} is admitted twice", index_of(id));
+  const Grant grant = do_admit(id, need, first);
+  if (grant == Grant::granted) {
+    states_[index_of(id)] = {first, -1, true};
+    live_ += first;
+    refused_although_free_ = false;
+  }
+  return grant;
+}
+
+Grant Allocator::grow(SequenceId id, Tokens total) {
+  State& s = state(id);
+  CHECK_LAW(s.since < 0 && total >= s.written, "sequence {}: grow to {} from {}", index_of(id), total.count(),
+            s.written.count());
+  const Grant grant = do_grow(id, s.written, total);
+  if (grant == Grant::granted) {
+    live_ += total - s.written;
+    s.written = total;
+  }
+  return grant;
+}
+
+void Allocator::release(SequenceId id) {
+  State& s = state(id);
+  if (s.since >= 0) stop_decoding(id);
+  do_release(id, s.written);
+  live_ -= s.written;
+  s.open = false;
+  refused_although_free_ = false;
+}
+
+void Allocator::start_decoding(SequenceId id) {
+  State& s = state(id);
+  CHECK_LAW(s.since < 0, "sequence {} decodes already", index_of(id));
+  do_start_decoding(id, s.written);
+  s.since = decode_steps_;
+  ++decoding_;
+}
+
+void Allocator::stop_decoding(SequenceId id) {
+  State& s = state(id);
+  CHECK_LAW(s.since >= 0, "sequence {} does not decode", index_of(id));
+  s.written = written_now(s);
+  s.since = -1;
+  do_stop_decoding(id, s.written);
+  --decoding_;
+}
+
+Grant Allocator::grow_decoding() {
+  const Grant grant = do_grow_decoding();
+  if (grant == Grant::granted) {
+    live_ += Tokens(decoding_);
+    ++decode_steps_;
+  }
+  return grant;
+}
+
+}  // namespace blockyard::kv

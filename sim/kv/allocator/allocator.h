@@ -1,0 +1,108 @@
+// How KV memory is handed out: the contract of every strategy. It speaks of sequences and tokens, never of requests.
+//
+// A sequence is admitted with its first tokens, grows, and is released. admit and grow are all or nothing: on no_space
+// nothing has changed. Decoding sequences grow by one token a step, all together: between start_decoding and
+// stop_decoding their written count follows from the number of grow_decoding calls, so that a decode step costs O(1)
+// however many sequences decode.
+//
+// Laws: partition().total() == capacity() after every call; nothing is held by two sequences; release gives back all
+// that admit and grow took; the same calls give the same layout. Demand and availability are counted in grains, the
+// smallest piece a strategy hands out (a block, a slot). Costs: every call O(1) unless the strategy says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/base/ids.h"
+#include "sim/base/memory_states.h"
+#include "sim/base/quantities.h"
+
+namespace blockyard::kv {
+
+enum class Grant { granted, no_space };
+
+// What is known of a sequence when it asks for memory. A sequence writes prompt + output - 1 tokens: the last is never
+// computed.
+struct SequenceNeed {
+  Tokens prompt;
+  Tokens true_end;      // prompt + output - 1
+  Tokens declared_end;  // prompt + max_tokens - 1
+};
+
+class Allocator {
+ public:
+  explicit Allocator(Tokens capacity) : capacity_(capacity) {}
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
+  virtual ~Allocator() = default;
+
+  // Why the sequence could not be held even by an empty pool, "" if it could.
+  [[nodiscard]] virtual std::string why_never(const SequenceNeed& need) const = 0;
+
+  Grant admit(SequenceId id, const SequenceNeed& need, Tokens first);
+  Grant grow(SequenceId id, Tokens total);
+  void release(SequenceId id);
+
+  void start_decoding(SequenceId id);
+  void stop_decoding(SequenceId id);
+  Grant grow_decoding();
+
+  // Grains that the next grow_decoding, or a grow of one sequence to `total` tokens, would take; and those there are.
+  [[nodiscard]] virtual std::int64_t decode_demand() const = 0;
+  [[nodiscard]] virtual std::int64_t demand(SequenceId id, Tokens total) const = 0;
+  [[nodiscard]] virtual std::int64_t admission_demand(const SequenceNeed& need, Tokens first) const = 0;
+  [[nodiscard]] virtual std::int64_t available() const = 0;
+  [[nodiscard]] virtual std::int64_t total_grains() const = 0;
+
+  [[nodiscard]] virtual MemoryPartition partition() const = 0;
+  [[nodiscard]] virtual Tokens largest_free() const = 0;
+
+  // An admission was refused for its place, not for its size: free >= need > the largest free region. Set by a refused
+  // admit, cleared by the next admit that is granted, by a release, and by clear_refusal() when the refused one leaves
+  // the queue.
+  [[nodiscard]] bool refused_although_free() const { return refused_although_free_; }
+  void clear_refusal() { refused_although_free_ = false; }
+
+  // True if nothing is kept between steps, so that each step computes the whole context again.
+  [[nodiscard]] virtual bool recomputes_context() const { return false; }
+
+  [[nodiscard]] Tokens capacity() const { return capacity_; }
+  [[nodiscard]] Tokens written(SequenceId id) const;
+  [[nodiscard]] Tokens live() const { return live_; }
+  [[nodiscard]] std::int64_t decoding() const { return decoding_; }
+
+ protected:
+  // The strategy's part. `from` is what the sequence has written so far.
+  virtual Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) = 0;
+  virtual Grant do_grow(SequenceId id, Tokens from, Tokens to) = 0;
+  virtual void do_release(SequenceId id, Tokens written) = 0;
+  virtual void do_start_decoding(SequenceId id, Tokens written) = 0;
+  virtual void do_stop_decoding(SequenceId id, Tokens written) = 0;
+  virtual Grant do_grow_decoding() = 0;
+
+  void set_refused_although_free() { refused_although_free_ = true; }
+  [[nodiscard]] std::int64_t decode_steps() const { return decode_steps_; }
+
+ private:
+  struct State {
+    Tokens written;           // while decoding: at start_decoding
+    std::int64_t since = -1;  // decode_steps_ at start_decoding, -1 = not decoding
+    bool open = false;
+  };
+
+  State& state(SequenceId id);
+  [[nodiscard]] Tokens written_now(const State& s) const {
+    return s.since < 0 ? s.written : s.written + Tokens(decode_steps_ - s.since);
+  }
+
+  Tokens capacity_;
+  Tokens live_;
+  std::int64_t decode_steps_ = 0;
+  std::int64_t decoding_ = 0;
+  bool refused_although_free_ = false;
+  std::vector<State> states_;
+};
+
+}  // namespace blockyard::kv

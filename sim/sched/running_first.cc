@@ -1,0 +1,334 @@
+#include "sim/sched/running_first.h"
+
+#include <algorithm>
+
+namespace blockyard::sched {
+
+kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len) {
+  const Tokens room = max_model_len - request.prompt_tokens;
+  const Tokens declared = std::max(Tokens(1), std::min(request.max_tokens, room));
+  const Tokens output = std::max(Tokens(1), std::min(request.output_tokens, declared));
+  return {request.prompt_tokens, request.prompt_tokens + output - Tokens(1),
+          request.prompt_tokens + declared - Tokens(1)};
+}
+
+RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory)
+    : options_(options),
+      victims_by_priority_(options.queue_order == "priority"),
+      memory_(&memory),
+      running_(table_),
+      waiting_(make_waiting_queue(options.queue_order)) {}
+
+void RunningFirst::arrive(RequestId id, const workload::Request& request) {
+  // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
+  if (waiting_->size() == 0 || victims_by_priority_) head_blocked_ = false;
+  waiting_->push({request, id, SequenceId::none, false});
+}
+
+// Tokens that a running sequence still lacks, before the budget cuts them.
+Tokens RunningFirst::wanted(const Sequence& s) const {
+  Tokens n = s.length() - s.computed;
+  const Tokens threshold = options_.long_prefill_token_threshold;
+  if (threshold > Tokens(0)) n = std::min(n, threshold);
+  return std::min(n, options_.max_model_len - Tokens(1) - s.computed);
+}
+
+const Batch& RunningFirst::schedule(SimTime now) {
+  batch_.decodes = 0;
+  batch_.decode_context = 0;
+  batch_.decode_context_squares = 0;
+  batch_.sampled = 0;
+  batch_.chunks.clear();
+  batch_.admitted.clear();
+  batch_.preempted.clear();
+  batch_.refused_although_free = 0;
+  planned_.clear();
+  cohort_planned_ = false;
+  budget_ = options_.max_num_batched_tokens;
+
+  if (!options_.fast_forward || !plan_by_sums(now)) plan_by_walk(now);
+  if (batch_.preempted.empty()) admit_waiting();
+  describe_batch();
+  return batch_;
+}
+
+// Fills wanted_ with what each of prefilling_ gets. True if the budget gives everybody all they want, or binds only for
+// the last.
+bool RunningFirst::budget_covers_all() {
+  wanted_.clear();
+  Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
+  if (left < Tokens(0)) return false;
+  for (const SequenceId id : prefilling_) {
+    const Tokens n = wanted(table_[id]);
+    if (n > left && id != running_.last()) return false;
+    wanted_.push_back(std::min(n, left));
+    left -= wanted_.back();
+  }
+  return true;
+}
+
+std::int64_t RunningFirst::memory_demand() const {
+  std::int64_t demand = memory_->decode_demand();
+  for (std::size_t i = 0; i < prefilling_.size(); ++i) {
+    const Sequence& s = table_[prefilling_[i]];
+    demand += memory_->demand(prefilling_[i], s.computed + wanted_[i]);
+  }
+  return demand;
+}
+
+bool RunningFirst::plan_by_sums(SimTime now) {
+  if (!budget_covers_all()) return false;
+  while (memory_demand() > memory_->available()) {
+    if (victims_by_priority_) return false;
+    const SequenceId last = running_.last();
+    if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
+    preempt(last, now);
+  }
+  if (running_.cohort_size() > 0) {
+    const kv::Grant grant = memory_->grow_decoding();
+    CHECK_LAW(grant == kv::Grant::granted, "demand was {}, available {}", memory_->decode_demand(),
+              memory_->available());
+    cohort_planned_ = true;
+    budget_ -= Tokens(running_.cohort_size());
+  }
+  for (std::size_t i = 0; i < prefilling_.size(); ++i) {
+    if (wanted_[i] <= Tokens(0)) continue;
+    const kv::Grant grant = memory_->grow(prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]);
+    CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
+    planned_.push_back({prefilling_[i], wanted_[i]});
+    budget_ -= wanted_[i];
+  }
+  return true;
+}
+
+SequenceId RunningFirst::victim() const {
+  if (!victims_by_priority_) return running_.last();
+  SequenceId worst = running_.first();
+  const auto key = [&](SequenceId id) {
+    const workload::Request& r = table_[id].request;
+    return std::pair(r.priority, r.arrival);
+  };
+  for (SequenceId id = table_[worst].next; id != SequenceId::none; id = table_[id].next) {
+    if (key(id) > key(worst)) worst = id;
+  }
+  return worst;
+}
+
+// The engine's own loop over the running list, index arithmetic included.
+void RunningFirst::plan_by_walk(SimTime now) {
+  prefilling_.clear();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    if (table_[id].in_cohort) leave_cohort(id, now);
+  }
+  SequenceId current = running_.first();
+  while (current != SequenceId::none && budget_ > Tokens(0)) {
+    const Tokens n = std::min(wanted(table_[current]), budget_);
+    if (n <= Tokens(0)) {
+      current = table_[current].next;
+      continue;
+    }
+    std::int64_t passed_over = 0;
+    bool granted = true;
+    while (memory_->grow(current, table_[current].computed + n) != kv::Grant::granted) {
+      const SequenceId loser = victim();
+      const auto entry =
+          std::find_if(planned_.begin(), planned_.end(), [&](const Planned& p) { return p.id == loser; });
+      if (entry != planned_.end()) {
+        budget_ += entry->fresh;
+        planned_.erase(entry);
+      } else if (table_[loser].order < table_[current].order) {
+        ++passed_over;  // the list shifts under the engine's index, which moves on all the same
+      }
+      const bool itself = loser == current;
+      preempt(loser, now);
+      if (itself) {
+        granted = false;
+        break;
+      }
+    }
+    if (!granted) break;
+    planned_.push_back({current, n});
+    budget_ -= n;
+    current = table_[current].next;
+    for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
+  }
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) prefilling_.push_back(id);
+}
+
+void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
+  running_.leave(id);
+  memory_->stop_decoding(id);
+  table_[id].last_token = now;  // a member of the cohort got its last token when the step before ended, which is now
+}
+
+void RunningFirst::preempt(SequenceId id, SimTime now) {
+  Sequence& s = table_[id];
+  if (s.in_cohort) leave_cohort(id, now);
+  if (!prefilling_.empty() && prefilling_.back() == id) prefilling_.pop_back();
+  memory_->release(id);
+  running_.remove(id);
+  s.highest = std::max(s.highest, s.computed);
+  s.computed = Tokens(0);
+  if (s.preempted_at == kNever) s.preempted_at = now;
+  waiting_->push_preempted({s.request, s.id, id, false});
+  batch_.preempted.push_back(s.id);
+  head_blocked_ = false;
+}
+
+void RunningFirst::admit_waiting() {
+  bool refused = false;
+  while (waiting_->size() > 0 && budget_ > Tokens(0) && running_.size() < options_.max_num_seqs) {
+    Waiting& head = waiting_->front();
+    const bool resumed = head.sequence != SequenceId::none;
+    const Tokens length = resumed ? table_[head.sequence].length() : head.request.prompt_tokens;
+    Tokens n = length;
+    const Tokens threshold = options_.long_prefill_token_threshold;
+    if (threshold > Tokens(0)) n = std::min(n, threshold);
+    if (!options_.chunked_prefill && n > budget_) {
+      refused = true;
+      break;
+    }
+    n = std::min(n, budget_);
+
+    const kv::SequenceNeed need = need_of(head.request, options_.max_model_len);
+    const std::int64_t spare = memory_->available() - memory_->admission_demand(need, length);
+    if (options_.watermark_grains > 0 && spare < options_.watermark_grains) {
+      refused = true;
+      break;
+    }
+    const SequenceId id = resumed ? head.sequence : table_.add();
+    if (memory_->admit(id, need, n) != kv::Grant::granted) {
+      if (!resumed) table_.remove(id);
+      if (memory_->refused_although_free() && !head.refusal_counted) {
+        head.refusal_counted = true;
+        ++batch_.refused_although_free;
+      }
+      refused = true;
+      break;
+    }
+    Sequence& s = table_[id];
+    if (!resumed) {
+      s.id = head.id;
+      s.request = head.request;
+      s.need = need;
+      s.output = need.true_end - need.prompt + Tokens(1);
+      batch_.admitted.push_back(s.id);
+    }
+    waiting_->pop_front();
+    running_.append(id);
+    prefilling_.push_back(id);
+    planned_.push_back({id, n});
+    budget_ -= n;
+  }
+  head_blocked_ = refused && planned_.empty();
+}
+
+// Sums of the batch, and the engine's `computed += n` for every planned sequence, at once and before the result is
+// known.
+void RunningFirst::describe_batch() {
+  if (cohort_planned_) {
+    running_.advance();
+    batch_.decodes = running_.cohort_size();
+    batch_.decode_context = running_.sum_context();
+    batch_.decode_context_squares = running_.sum_context_squares();
+    batch_.sampled = running_.cohort_size();
+  }
+  for (const Planned& planned : planned_) {
+    Sequence& s = table_[planned.id];
+    if (s.decodes_next()) {
+      const std::int64_t context = s.length().count();
+      ++batch_.decodes;
+      batch_.decode_context += context;
+      batch_.decode_context_squares += context * context;
+    } else {
+      batch_.chunks.push_back({planned.fresh, s.computed});
+    }
+    s.computed += planned.fresh;
+    if (s.computed == s.length()) ++batch_.sampled;
+  }
+}
+
+const StepOutcome& RunningFirst::complete(SimTime now) {
+  outcome_.tokens = outcome_.computed = outcome_.shared_gap = 0;
+  outcome_.gaps.clear();
+  outcome_.first_tokens.clear();
+  outcome_.finished.clear();
+  outcome_.restored.clear();
+  outcome_.recomputed.clear();
+  outcome_.progress = false;
+  finished_.clear();
+
+  if (cohort_planned_) {
+    outcome_.tokens = outcome_.computed = outcome_.shared_gap = running_.cohort_size();
+    running_.collect_finished(finished_);
+  }
+  for (const Planned& planned : planned_) complete_planned(planned, now);
+  if (outcome_.tokens > 0) outcome_.progress = true;
+
+  std::sort(finished_.begin(), finished_.end(),
+            [&](SequenceId a, SequenceId b) { return table_[a].order < table_[b].order; });
+  for (const SequenceId id : finished_) finish(id);
+  std::erase_if(prefilling_, [&](SequenceId id) { return table_[id].in_cohort; });
+  return outcome_;
+}
+
+void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
+  Sequence& s = table_[planned.id];
+  outcome_.computed += planned.fresh.count();
+  const Tokens before = s.computed - planned.fresh;
+  const Tokens again = std::min(s.computed, s.highest) - before;
+  if (again > Tokens(0)) outcome_.recomputed.push_back({s.id, again});
+  if (again < planned.fresh) outcome_.progress = true;
+  if (s.preempted_at != kNever && s.computed >= s.highest) {
+    outcome_.restored.push_back({s.id, now - s.preempted_at});
+    s.preempted_at = kNever;
+  }
+  if (s.computed < s.length()) return;
+
+  ++s.generated;
+  ++outcome_.tokens;
+  if (s.generated == Tokens(1)) {
+    outcome_.first_tokens.push_back(s.id);
+  } else {
+    outcome_.gaps.push_back(now - s.last_token);
+  }
+  s.last_token = now;
+  if (s.generated >= s.output) {
+    finished_.push_back(planned.id);
+  } else if (options_.fast_forward) {
+    running_.join(planned.id);
+    memory_->start_decoding(planned.id);
+  }
+}
+
+void RunningFirst::finish(SequenceId id) {
+  Sequence& s = table_[id];
+  if (s.in_cohort) {
+    running_.leave(id);
+  } else {
+    std::erase(prefilling_, id);
+  }
+  CHECK_LAW(s.generated == s.output && memory_->written(id) == s.need.true_end,
+            "request {} ends with {} of {} tokens, {} of {} written", index_of(s.id), s.generated.count(),
+            s.output.count(), memory_->written(id).count(), s.need.true_end.count());
+  memory_->release(id);
+  running_.remove(id);
+  outcome_.finished.push_back({s.id, s.generated});
+  table_.remove(id);
+  head_blocked_ = false;
+}
+
+bool RunningFirst::plain_step(Batch& batch) {
+  if (!options_.fast_forward || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next())
+    return false;
+  const bool may_admit = waiting_->size() > 0 && !head_blocked_ && running_.size() < options_.max_num_seqs &&
+                         Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
+  if (may_admit || memory_->grow_decoding() != kv::Grant::granted) return false;
+  running_.advance();
+  batch.decodes = batch.sampled = running_.cohort_size();
+  batch.decode_context = running_.sum_context();
+  batch.decode_context_squares = running_.sum_context_squares();
+  return true;
+}
+
+}  // namespace blockyard::sched

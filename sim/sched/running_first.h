@@ -1,0 +1,89 @@
+// Iteration-level scheduling with running requests first: what vLLM V1, Sarathi and Orca share. Each step:
+//   A. running requests in list order get the tokens they lack, out of one token budget; where memory is short, a
+//   victim is preempted
+//      by recompute (the last of the list, or the least urgent) and the request tries again;
+//   B. unless A preempted anything, waiting requests are admitted from the head while budget, seats and memory last;
+//   the first refusal
+//      ends the step's admissions.
+// There is no prefill or decode phase: both bring `computed` up to `length`.
+//
+// The common step needs no walk. Sequences that only decode stand in the cohort of RunningSet; those still short of
+// their length stand in `prefilling_`. If budget and memory cover everybody's demand, the cohort takes its step on
+// sums. If memory does not and victims come from the list's tail, the outcome of the engine's walk is the shortest tail
+// whose removal makes the rest fit, since a victim never stands before the request that asks. Only a budget that binds
+// in mid-list and priority victims take the walk itself.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "sim/sched/running_set.h"
+#include "sim/sched/scheduler.h"
+#include "sim/sched/waiting_queue.h"
+
+namespace blockyard::sched {
+
+struct RunningFirstOptions {
+  std::int64_t max_num_seqs = 256;
+  Tokens max_num_batched_tokens{2048};
+  Tokens max_model_len{8192};
+  Tokens long_prefill_token_threshold{0};  // 0 = off
+  bool chunked_prefill = true;
+  std::string_view queue_order = "fcfs";  // priority also chooses victims by priority
+  std::int64_t watermark_grains = 0;      // kept free at admission, against the demand of the whole known sequence
+  bool fast_forward = true;               // false: walk the running list in every step
+};
+
+class RunningFirst final : public Scheduler {
+ public:
+  RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory);
+
+  void arrive(RequestId id, const workload::Request& request) override;
+  const Batch& schedule(SimTime now) override;
+  const StepOutcome& complete(SimTime now) override;
+  bool plain_step(Batch& batch) override;
+  [[nodiscard]] std::int64_t running() const override { return running_.size(); }
+  [[nodiscard]] std::int64_t waiting() const override { return waiting_->size(); }
+
+ private:
+  // A sequence that this step computes tokens for on its own account, outside the cohort.
+  struct Planned {
+    SequenceId id = SequenceId::none;
+    Tokens fresh;
+  };
+
+  [[nodiscard]] Tokens wanted(const Sequence& s) const;
+  // Part A on sums; false if this step needs the walk (then nothing has changed).
+  bool plan_by_sums(SimTime now);
+  [[nodiscard]] bool budget_covers_all();
+  [[nodiscard]] std::int64_t memory_demand() const;
+  void plan_by_walk(SimTime now);
+  void admit_waiting();
+  void preempt(SequenceId id, SimTime now);
+  void leave_cohort(SequenceId id, SimTime now);
+  [[nodiscard]] SequenceId victim() const;
+  void describe_batch();
+  void complete_planned(const Planned& planned, SimTime now);
+  void finish(SequenceId id);
+
+  RunningFirstOptions options_;
+  bool victims_by_priority_;
+  kv::Allocator* memory_;
+  SequenceTable table_;
+  RunningSet running_;
+  std::unique_ptr<WaitingQueue> waiting_;
+  std::vector<SequenceId> prefilling_;  // running, not in the cohort; in list order
+  std::vector<Planned> planned_;        // in scheduling order
+  std::vector<SequenceId> finished_;    // scratch of complete()
+  std::vector<Tokens> wanted_;          // scratch: tokens for each of prefilling_
+  Tokens budget_;
+  bool cohort_planned_ = false;
+  // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened
+  // since.
+  bool head_blocked_ = false;
+  Batch batch_;
+  StepOutcome outcome_;
+};
+
+}  // namespace blockyard::sched

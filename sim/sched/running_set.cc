@@ -1,0 +1,75 @@
+#include "sim/sched/running_set.h"
+
+namespace blockyard::sched {
+namespace {
+// Cells of the timing wheel: a power of two near the longest usual output. Longer ones stay in their cell for more than
+// one turn.
+constexpr std::size_t kWheelCells = 4096;
+}  // namespace
+
+RunningSet::RunningSet(SequenceTable& table) : table_(&table), wheel_(kWheelCells, SequenceId::none) {}
+
+void RunningSet::append(SequenceId id) {
+  Sequence& s = (*table_)[id];
+  s.order = appended_++;
+  s.previous = last_;
+  s.next = SequenceId::none;
+  (last_ == SequenceId::none ? first_ : (*table_)[last_].next) = id;
+  last_ = id;
+  ++size_;
+}
+
+void RunningSet::remove(SequenceId id) {
+  Sequence& s = (*table_)[id];
+  CHECK_LAW(!s.in_cohort, "sequence {} leaves the running list before the cohort", index_of(id));
+  (s.previous == SequenceId::none ? first_ : (*table_)[s.previous].next) = s.next;
+  (s.next == SequenceId::none ? last_ : (*table_)[s.next].previous) = s.previous;
+  --size_;
+}
+
+void RunningSet::join(SequenceId id) {
+  Sequence& s = (*table_)[id];
+  CHECK_LAW(!s.in_cohort && s.decodes_next() && s.generated < s.output, "sequence {} joins: {} of {} generated",
+            index_of(id), s.generated.count(), s.output.count());
+  s.in_cohort = true;
+  s.joined_step = steps_;
+  s.finish_step = steps_ + (s.output - s.generated).count();
+  SequenceId& head = wheel_[cell(s.finish_step)];
+  s.wheel_previous = SequenceId::none;
+  s.wheel_next = head;
+  if (head != SequenceId::none) (*table_)[head].wheel_previous = id;
+  head = id;
+  ++cohort_size_;
+  sum_context_ += s.computed.count();
+  sum_context_squares_ += s.computed.count() * s.computed.count();
+}
+
+void RunningSet::leave(SequenceId id) {
+  Sequence& s = (*table_)[id];
+  CHECK_LAW(s.in_cohort, "sequence {} is not in the cohort", index_of(id));
+  const Tokens progress(steps_ - s.joined_step);
+  s.in_cohort = false;
+  s.computed += progress;
+  s.generated += progress;
+  (s.wheel_previous == SequenceId::none ? wheel_[cell(s.finish_step)] : (*table_)[s.wheel_previous].wheel_next) =
+      s.wheel_next;
+  if (s.wheel_next != SequenceId::none) (*table_)[s.wheel_next].wheel_previous = s.wheel_previous;
+  --cohort_size_;
+  sum_context_ -= s.computed.count();
+  sum_context_squares_ -= s.computed.count() * s.computed.count();
+}
+
+bool RunningSet::finishes_next() const {
+  for (SequenceId id = wheel_[cell(steps_ + 1)]; id != SequenceId::none; id = (*table_)[id].wheel_next) {
+    if ((*table_)[id].finish_step == steps_ + 1) return true;
+  }
+  return false;
+}
+
+void RunningSet::collect_finished(std::vector<SequenceId>& out) const {
+  for (SequenceId id = wheel_[cell(steps_)]; id != SequenceId::none; id = (*table_)[id].wheel_next) {
+    if ((*table_)[id].finish_step == steps_) out.push_back(id);
+  }
+}
+
+}  // namespace blockyard::sched

@@ -1,0 +1,66 @@
+// The running list and, within it, the cohort of sequences that only decode.
+//
+// The list keeps the order of admission (order ascends along it). The cohort advances by one token a step all together:
+// a step count stands for the progress of each, sums stand for their contexts, and a timing wheel holds them by the
+// step in which they finish, so that a step costs O(1 + sequences that finish in it) (Varghese & Lauck, SOSP 1987,
+// scheme 6). Law: sum_context == sum over the cohort of its computed tokens; likewise of the squares.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/sched/sequence.h"
+
+namespace blockyard::sched {
+
+class RunningSet {
+ public:
+  explicit RunningSet(SequenceTable& table);
+
+  // The running list. All O(1).
+  void append(SequenceId id);
+  void remove(SequenceId id);
+  [[nodiscard]] SequenceId first() const { return first_; }
+  [[nodiscard]] SequenceId last() const { return last_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+
+  // The cohort. A sequence joins when its next step is a decode; `computed` and `generated` are true again once it has
+  // left.
+  void join(SequenceId id);
+  void leave(SequenceId id);
+  [[nodiscard]] std::int64_t cohort_size() const { return cohort_size_; }
+  [[nodiscard]] std::int64_t sum_context() const { return sum_context_; }
+  [[nodiscard]] std::int64_t sum_context_squares() const { return sum_context_squares_; }
+
+  // True if some member of the cohort finishes with the next step.
+  [[nodiscard]] bool finishes_next() const;
+  // Every member computes one token: O(1).
+  void advance();
+  // Members that finish with the step just advanced; appended to `out`, still members.
+  void collect_finished(std::vector<SequenceId>& out) const;
+
+ private:
+  [[nodiscard]] std::size_t cell(std::int64_t step) const {
+    return static_cast<std::size_t>(step) & (wheel_.size() - 1);
+  }
+
+  SequenceTable* table_;
+  SequenceId first_ = SequenceId::none;
+  SequenceId last_ = SequenceId::none;
+  std::int64_t size_ = 0;
+  std::uint64_t appended_ = 0;
+
+  std::int64_t steps_ = 0;
+  std::int64_t cohort_size_ = 0;
+  std::int64_t sum_context_ = 0;
+  std::int64_t sum_context_squares_ = 0;
+  std::vector<SequenceId> wheel_;
+};
+
+inline void RunningSet::advance() {
+  ++steps_;
+  sum_context_squares_ += 2 * sum_context_ + cohort_size_;
+  sum_context_ += cohort_size_;
+}
+
+}  // namespace blockyard::sched

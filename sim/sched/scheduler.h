@@ -1,0 +1,89 @@
+// Who runs next: the contract of every scheduler. The replica calls schedule() at the start of a step and complete() at
+// its end; what happened comes back as plain lists, reused from step to step. A scheduler asks its allocator for memory
+// and knows no time but what it is told.
+//
+// Law: arrivals == waiting + running + finished (+ rejected, which never reach it). Cost: a step is O(1 + sequences
+// admitted, chunked, preempted or finished in it); with fast_forward off it walks the whole running list, to the same
+// result.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/ids.h"
+#include "sim/base/quantities.h"
+#include "sim/kv/allocator/allocator.h"
+#include "sim/workload/request.h"
+
+namespace blockyard::sched {
+
+// A piece of prefill (or of recomputation) done in one step.
+struct Chunk {
+  Tokens fresh;    // tokens computed in this step
+  Tokens context;  // tokens computed before it
+};
+
+// What one step computes. Sums for the decodes, one entry a chunk.
+struct Batch {
+  std::int64_t decodes = 0;
+  std::int64_t decode_context = 0;          // sum of their context lengths, the new token included
+  std::int64_t decode_context_squares = 0;  // sum of the squares
+  std::int64_t sampled = 0;                 // sequences that yield a token
+  std::vector<Chunk> chunks;
+  std::vector<RequestId> admitted;  // first admissions
+  std::vector<RequestId> preempted;
+  std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
+
+  [[nodiscard]] bool empty() const { return decodes == 0 && chunks.empty(); }
+};
+
+struct Finish {
+  RequestId request;
+  Tokens generated;
+};
+struct Restore {
+  RequestId request;
+  SimTime stall;  // from the preemption until the computed length was regained
+};
+struct Recompute {
+  RequestId request;
+  Tokens tokens;  // positions computed again
+};
+
+// What a step has brought.
+struct StepOutcome {
+  std::int64_t tokens = 0;      // output tokens
+  std::int64_t computed = 0;    // tokens whose KV was computed
+  std::int64_t shared_gap = 0;  // output tokens whose gap to the one before is the step's own duration
+  std::vector<SimTime> gaps;    // the gaps of all others but first tokens
+  std::vector<RequestId> first_tokens;
+  std::vector<Finish> finished;  // in scheduling order
+  std::vector<Restore> restored;
+  std::vector<Recompute> recomputed;
+  bool progress = false;  // some request generated a token, or computed a position for the first time
+};
+
+// What a request writes under a limit of `max_model_len` tokens: generation stops when prompt + output reach it, or
+// max_tokens. At least one token comes out of every prefill. The prompt is shorter than the limit.
+[[nodiscard]] kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len);
+
+class Scheduler {
+ public:
+  Scheduler() = default;
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  virtual ~Scheduler() = default;
+
+  virtual void arrive(RequestId id, const workload::Request& request) = 0;
+  virtual const Batch& schedule(SimTime now) = 0;
+  virtual const StepOutcome& complete(SimTime now) = 0;
+
+  // If the next step would only decode, with nothing admitted, finished or refused for the first time: takes it
+  // (schedule and complete in one), fills the batch's sums and returns true. Otherwise nothing has changed. O(1).
+  virtual bool plain_step(Batch& batch) = 0;
+
+  [[nodiscard]] virtual std::int64_t running() const = 0;
+  [[nodiscard]] virtual std::int64_t waiting() const = 0;
+};
+
+}  // namespace blockyard::sched

@@ -1,0 +1,65 @@
+// A request that has been admitted at least once: what the scheduler keeps of it. Plain state, owned by SequenceTable.
+// Names follow the engine: length = prompt + generated tokens; computed = tokens whose KV is computed, or planned in
+// the running step. While a sequence is in the decode cohort (running_set.h) `computed` and `generated` are those at
+// the time it joined.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/base/ids.h"
+#include "sim/base/quantities.h"
+#include "sim/kv/allocator/allocator.h"
+#include "sim/workload/request.h"
+
+namespace blockyard::sched {
+
+struct Sequence {
+  RequestId id{};
+  workload::Request request;
+  kv::SequenceNeed need;
+  Tokens output;  // what it generates, after max_tokens and max_model_len have cut it
+  Tokens generated;
+  Tokens computed;
+  Tokens highest;  // the largest `computed` before a preemption took it away: positions below are computed again
+  SimTime last_token;
+  SimTime preempted_at = kNever;  // kNever = nothing to regain
+
+  std::uint64_t order = 0;  // position in the running list: ascending along the list
+  SequenceId previous = SequenceId::none;
+  SequenceId next = SequenceId::none;
+
+  bool in_cohort = false;
+  std::int64_t joined_step = 0;  // cohort steps when it joined
+  std::int64_t finish_step = 0;  // cohort steps when it finishes
+  SequenceId wheel_previous = SequenceId::none;
+  SequenceId wheel_next = SequenceId::none;
+
+  [[nodiscard]] Tokens length() const { return request.prompt_tokens + generated; }
+  [[nodiscard]] bool decodes_next() const { return generated > Tokens(0) && computed + Tokens(1) == length(); }
+};
+
+class SequenceTable {
+ public:
+  SequenceId add() {
+    if (!unused_.empty()) {
+      const SequenceId id = unused_.back();
+      unused_.pop_back();
+      rows_[index_of(id)] = Sequence{};
+      return id;
+    }
+    rows_.emplace_back();
+    return static_cast<SequenceId>(rows_.size() - 1);
+  }
+  void remove(SequenceId id) { unused_.push_back(id); }
+
+  Sequence& operator[](SequenceId id) { return rows_[index_of(id)]; }
+  const Sequence& operator[](SequenceId id) const { return rows_[index_of(id)]; }
+
+ private:
+  std::vector<Sequence> rows_;
+  std::vector<SequenceId> unused_;
+};
+
+}  // namespace blockyard::sched

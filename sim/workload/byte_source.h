@@ -1,0 +1,32 @@
+// The bytes of a file, in big blocks: plain, gzip (recognised by its magic bytes 1f 8b; several members follow each
+// other as one) or "-" for standard input. Memory is constant.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace blockyard::workload {
+
+// Reading broke off; whoever counts the lines turns this into an InputError with the place.
+class BrokenInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // Fills the front of `out` (not empty); returns how many, 0 = the end. Throws BrokenInput.
+  virtual std::size_t read(std::span<char> out) = 0;
+};
+
+// Throws InputError for a file that is missing, unreadable or a directory.
+[[nodiscard]] std::unique_ptr<ByteSource> open_bytes(const std::string& path);
+
+// How diagnostics call the file: its path, or "<stdin>".
+[[nodiscard]] std::string display_name(const std::string& path);
+
+}  // namespace blockyard::workload

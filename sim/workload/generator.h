@@ -1,0 +1,91 @@
+// Requests drawn from distributions. The first arrives at 0, so that n requests have n - 1 gaps, as in a recorded
+// trace. Streams: "arrivals", "prompt_tokens", "output_tokens" of the seed; changing one distribution never shifts
+// another. Lengths are whole: a fraction is rounded up with its own probability, which keeps the mean exactly and adds
+// at most 1/4 to the variance; then clamped to 1..max (a clamp that bites does move the mean). O(1) a request.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sim/base/diagnostics.h"
+#include "sim/base/random.h"
+#include "sim/workload/request.h"
+
+namespace blockyard::workload {
+
+struct ArrivalSpec {
+  std::string process = "poisson";  // a name in arrival_processes()
+  double rate_per_s = 1;
+};
+
+// Only the fields that the distribution's table line names are used.
+struct LengthSpec {
+  std::string distribution = "constant";  // a name in length_distributions()
+  double mean = 0;
+  double cv = 0;  // standard deviation / mean
+  Tokens low{0};
+  Tokens high{0};
+  Tokens value{0};
+  std::optional<Tokens> max;  // longer draws become this long
+};
+
+struct GeneratorSpec {
+  std::int64_t requests = 0;
+  ArrivalSpec arrivals;
+  LengthSpec prompt_tokens;
+  LengthSpec output_tokens;
+  std::uint64_t seed = 0;
+};
+
+class ArrivalProcess {
+ public:
+  virtual ~ArrivalProcess() = default;
+  // The next arrivals, never decreasing; the first ever is 0.
+  virtual void draw(RandomStream& stream, std::span<SimTime> out) = 0;
+};
+
+class LengthDistribution {
+ public:
+  virtual ~LengthDistribution() = default;
+  virtual void draw(RandomStream& stream, std::span<Tokens> out) = 0;
+};
+
+// A line of a table: the name a scenario may use, the spec fields (scenario keys) it needs, what is wrong with a spec
+// (added to `errors` with an empty place), and the maker of a spec without errors.
+template <class Spec, class Made>
+struct GeneratorEntry {
+  std::string_view name;
+  std::string_view doc;
+  std::span<const std::string_view> keys;
+  void (*check)(const Spec& spec, Diagnostics& errors);
+  std::unique_ptr<Made> (*make)(const Spec& spec);
+};
+using ArrivalEntry = GeneratorEntry<ArrivalSpec, ArrivalProcess>;
+using LengthEntry = GeneratorEntry<LengthSpec, LengthDistribution>;
+
+[[nodiscard]] std::span<const ArrivalEntry> arrival_processes();
+[[nodiscard]] std::span<const LengthEntry> length_distributions();
+
+class Generator final : public RequestSource {
+ public:
+  explicit Generator(const GeneratorSpec& spec);  // InputError lists everything wrong with the spec
+  std::size_t read(std::span<Request> out) override;
+
+ private:
+  std::int64_t left_;
+  std::unique_ptr<ArrivalProcess> arrivals_;
+  std::unique_ptr<LengthDistribution> prompt_;
+  std::unique_ptr<LengthDistribution> output_;
+  RandomStream arrival_stream_;
+  RandomStream prompt_stream_;
+  RandomStream output_stream_;
+};
+
+// Writes the generated requests as Blockyard CSV with the three columns of lengths.
+void generate_to_file(const GeneratorSpec& spec, const std::string& path);
+
+}  // namespace blockyard::workload

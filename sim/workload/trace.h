@@ -1,0 +1,68 @@
+// A trace file as a stream of requests. open_trace reads plain, `.gz` (by its magic bytes) or "-" (standard input) in
+// memory that does not grow with the file: rows are parsed as they are asked for.
+// Laws: arrivals never decrease, equal times keep file order, and the first arrival is 0 (all are relative to the
+// earliest kept row); rows == kept + dropped + bad_rows; nothing is repaired uncounted.
+// Cost: a few tens of ns a row for CSV; O(reorder_window) memory.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "sim/workload/request.h"
+
+namespace blockyard::workload {
+
+// What to do with a row whose prompt or output length is zero, negative or missing.
+//   drop: leave it out and count it (a length of 0 or -1 marks a failed request in public traces)
+//   keep: keep rows with an output of 0 (prefill only); the others cannot be simulated and are dropped and counted
+//   fail: stop with the row's place
+enum class BadLengths { drop, keep, fail };
+
+enum class DropReason : std::size_t { missing_length, negative_length, zero_prompt, zero_output };
+inline constexpr std::size_t kDropReasons = 4;
+inline constexpr std::array<const char*, kDropReasons> kDropReasonNames{"missing_length", "negative_length",
+                                                                        "zero_prompt", "zero_output"};
+
+struct TraceOptions {
+  std::string format = "auto";  // a name in trace_formats(), or auto: by header or first record
+  BadLengths bad_lengths = BadLengths::drop;
+  std::int64_t reorder_window = 65'536;  // an out-of-order row is put back when it stands at most this many rows late
+  std::int64_t max_bad_rows = 0;         // malformed rows left out and counted before reading fails
+  bool header = true;                    // false: a CSV without header, columns in the order of the (named) format
+  std::optional<std::int64_t> limit;     // stop after this many kept rows, in file order
+  double rate_scale = 1;  // > 0; 2 = twice the rate. Arrivals (not gaps) are divided and rounded once to the nearest
+                          // ns, so that no error adds up
+};
+
+// What was read so far; complete once the source has returned 0.
+struct ReadReport {
+  std::string format;             // the format used, e.g. "azure"
+  std::int64_t rows = 0;          // data rows seen (blank lines are none)
+  std::int64_t kept = 0;          // rows that became requests
+  std::int64_t bad_rows = 0;      // malformed, within max_bad_rows
+  std::int64_t out_of_order = 0;  // kept rows earlier than some row above them; put back in order
+  std::int64_t kept_zero_output = 0;
+  std::int64_t prefix_ids = 0;  // ids of prompt blocks seen (Mooncake), before any use of them
+  std::array<std::int64_t, kDropReasons> dropped_by_reason{};
+
+  [[nodiscard]] std::int64_t dropped() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t n : dropped_by_reason) sum += n;
+    return sum;
+  }
+};
+
+class TraceSource : public RequestSource {
+ public:
+  [[nodiscard]] virtual const ReadReport& report() const = 0;
+};
+
+// Throws InputError: no such file, a directory, an unknown format, columns that are missing, options out of range.
+// read() throws it for rows, with file:line:column.
+[[nodiscard]] std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOptions& options = {});
+
+}  // namespace blockyard::workload

@@ -1,0 +1,27 @@
+// The trace formats in one table. A new format is one file in formats/ and one line in trace_formats.cc.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "sim/workload/line_reader.h"
+#include "sim/workload/row_reader.h"
+
+namespace blockyard::workload {
+
+struct TraceFormat {
+  std::string_view name;
+  std::string_view doc;     // one line: whose traces
+  std::string_view wanted;  // the columns or keys by which it is recognised
+  bool (*recognise)(std::string_view first_line);
+  // `header`: false = a CSV that begins with its first row.
+  std::unique_ptr<RowReader> (*open)(LineReader lines, bool header);
+};
+
+[[nodiscard]] std::span<const TraceFormat> trace_formats();
+
+// By name, or for "auto" the one that recognises the first line; InputError names what was found and what is known.
+[[nodiscard]] const TraceFormat& find_trace_format(std::string_view name, LineReader& lines);
+
+}  // namespace blockyard::workload
