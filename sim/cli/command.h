@@ -1,6 +1,6 @@
-// A command of the program, and what every command is given and gives back. Commands write results to `out` and everything else
-// (errors, progress, warnings) to `err`, so that output can be piped. Wrong input is thrown as InputError; dispatch.cc turns it
-// into lines on `err` and exit status 2.
+// A command of the program, and what every command is given and gives back. Commands write results to `out` and
+// everything else (errors, progress, warnings) to `err`, so that output can be piped. Wrong input is thrown as
+// InputError; dispatch.cc turns it into lines on `err` and exit status 2.
 #pragma once
 
 #include <iosfwd>

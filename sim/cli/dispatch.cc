@@ -46,9 +46,8 @@ ExitStatus dispatch(std::string_view prefix, std::string_view doc, std::span<con
   if (found == table.end()) {
     std::vector<std::string> names;
     for (const Command& command : table) names.emplace_back(command.name);
-    throw InputError({std::string(prefix), 0, 0},
-                     fmt::format("no command \"{}\"{} (commands: {})", word, did_you_mean(word, names),
-                                 fmt::join(names, ", ")));
+    throw InputError({std::string(prefix), 0, 0}, fmt::format("no command \"{}\"{} (commands: {})", word,
+                                                              did_you_mean(word, names), fmt::join(names, ", ")));
   }
   return found->run({arguments.begin() + 1, arguments.end()}, streams);
 }

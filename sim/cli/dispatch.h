@@ -1,5 +1,5 @@
-// From the words on the command line to the command that does the work: finds it by name, answers --help and --version, and
-// names the nearest command for a slip of the hand.
+// From the words on the command line to the command that does the work: finds it by name, answers --help and --version,
+// and names the nearest command for a slip of the hand.
 #pragma once
 
 #include <span>
@@ -13,7 +13,8 @@ namespace blockyard::cli {
 // other exception run_failed.
 [[nodiscard]] ExitStatus run_command_line(const Arguments& arguments, Streams streams);
 
-// Runs the command of `table` that the first argument names. `prefix` is how the user came here, e.g. "blockyard trace".
+// Runs the command of `table` that the first argument names. `prefix` is how the user came here, e.g. "blockyard
+// trace".
 [[nodiscard]] ExitStatus dispatch(std::string_view prefix, std::string_view doc, std::span<const Command> table,
                                   const Arguments& arguments, Streams streams);
 

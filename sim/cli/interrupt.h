@@ -1,5 +1,5 @@
-// Ctrl-C as a flag: the first SIGINT or SIGTERM raises it, for the run to stop at its next look and write what is done; from
-// then on the signals kill, as they do where no Interrupt lives. A signal that was ignored (nohup) stays ignored.
+// Ctrl-C as a flag: the first SIGINT or SIGTERM raises it, for the run to stop at its next look and write what is done;
+// from then on the signals kill, as they do where no Interrupt lives. A signal that was ignored (nohup) stays ignored.
 #pragma once
 
 #include <signal.h>

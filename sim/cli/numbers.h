@@ -7,10 +7,14 @@
 namespace blockyard::cli {
 
 [[nodiscard]] inline std::string grouped(std::int64_t number) {
-  std::string digits = std::to_string(number);
-  const std::size_t sign = number < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > sign + 3;) digits.insert(at -= 3, ",");
-  return digits;
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool between_digits = i > 0 && digits[i - 1] != '-';
+    if (between_digits && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
 }
 
 }  // namespace blockyard::cli

@@ -83,7 +83,8 @@ std::string Options::help() const {
   std::ostringstream text;
   std::string words;
   if (most_words_ > 0) {
-    words = fmt::format(least_words_ > 0 ? " {}{}" : " [{}]{}", words_meta_, most_words_ > 1 ? "..." : "");
+    const std::string word = least_words_ > 0 ? words_meta_ : "[" + words_meta_ + "]";
+    words = " " + word + (most_words_ > 1 ? "..." : "");
   }
   text << fmt::format("{}: {}\n\nusage: {}{}{}\n", command_, doc_, command_, words, usage_);
   if (most_words_ > 0) text << fmt::format("\n{}: {}\n", words_meta_, words_doc_);

@@ -1,5 +1,5 @@
-// What one command accepts: declared once, it makes the usage line, the --help text and the parser. Wrong usage is an InputError
-// whose place is the command ("blockyard run: ..."), with the nearest option for a slip of the hand.
+// What one command accepts: declared once, it makes the usage line, the --help text and the parser. Wrong usage is an
+// InputError whose place is the command ("blockyard run: ..."), with the nearest option for a slip of the hand.
 #pragma once
 
 #include <boost/program_options.hpp>

@@ -38,8 +38,7 @@ std::string progress_line(const Advance& advance, Seconds elapsed) {
   if (!advance.expected || *advance.expected <= 0) {
     return fmt::format("{}, {} requests", simulated, grouped(advance.finished));
   }
-  const double share =
-      std::min(1.0, static_cast<double>(advance.finished) / static_cast<double>(*advance.expected));
+  const double share = std::min(1.0, static_cast<double>(advance.finished) / static_cast<double>(*advance.expected));
   std::string line = fmt::format("{:.0f} %, {}, {} of {} requests", std::floor(100 * share), simulated,
                                  grouped(advance.finished), grouped(*advance.expected));
   if (share > 0) line += fmt::format(", {} left", in_words(elapsed * (1 - share) / share));

@@ -1,6 +1,7 @@
-// How far a long run is, for the person who waits. On a terminal one line, first after 1 s, redrawn at most 5 times a second and
-// erased at the end; elsewhere a log line every 10 s. It reads the host's clock and writes to `err` only: no report depends on
-// it. The time left is that of a run which goes on at its mean speed so far. O(1) a call: one reading of the clock.
+// How far a long run is, for the person who waits. On a terminal one line, first after 1 s, redrawn at most 5 times a
+// second and erased at the end; elsewhere a log line every 10 s. It reads the host's clock and writes to `err` only: no
+// report depends on it. The time left is that of a run which goes on at its mean speed so far. O(1) a call: one reading
+// of the clock.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ namespace blockyard::cli {
 
 struct Advance {
   SimTime now;
-  std::int64_t finished = 0;              // requests
+  std::int64_t finished = 0;             // requests
   std::optional<std::int64_t> expected;  // requests in all, where the workload knows
 };
 

@@ -20,9 +20,8 @@ using workload::ReadReport;
 using workload::TraceStatistics;
 
 ordered_json lengths_json(const LengthStatistics& lengths) {
-  return {{"sum", lengths.sum.count()}, {"mean", lengths.mean}, {"min", lengths.min.count()},
-          {"p50", lengths.p50},         {"p90", lengths.p90},   {"p99", lengths.p99},
-          {"max", lengths.max.count()}};
+  return {{"sum", lengths.sum.count()}, {"mean", lengths.mean}, {"min", lengths.min.count()}, {"p50", lengths.p50},
+          {"p90", lengths.p90},         {"p99", lengths.p99},   {"max", lengths.max.count()}};
 }
 
 ordered_json to_json(const std::string& file, const ReadReport& read, const TraceStatistics& trace) {
@@ -52,8 +51,8 @@ ordered_json to_json(const std::string& file, const ReadReport& read, const Trac
 
 std::string lengths_row(const char* name, const LengthStatistics& lengths) {
   return fmt::format("  {:<13} {:>10.1f} {:>8} {:>8.0f} {:>8.0f} {:>8.0f} {:>8} {:>16}\n", name, lengths.mean,
-                     grouped(lengths.min.count()), lengths.p50, lengths.p90, lengths.p99,
-                     grouped(lengths.max.count()), grouped(lengths.sum.count()));
+                     grouped(lengths.min.count()), lengths.p50, lengths.p90, lengths.p99, grouped(lengths.max.count()),
+                     grouped(lengths.sum.count()));
 }
 
 void print(const std::string& file, const ReadReport& read, const TraceStatistics& trace, std::ostream& out) {

@@ -14,7 +14,7 @@ struct Axis {
 };
 
 struct Variant {
-  std::string label;                                        // "strategy=paged, block_size=16"
+  std::string label;                                          // "strategy=paged, block_size=16"
   std::vector<std::pair<std::string, std::string>> settings;  // key, value
 };
 
