@@ -1,0 +1,299 @@
+#include "sim/workload/csv_reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/base/quantities.h"
+#include "sim/workload/numbers.h"
+
+namespace blockyard::workload {
+namespace {
+
+constexpr std::array<std::int64_t, 10> kPowersOfTen{1,       10,        100,        1'000,       10'000,
+                                                    100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+
+constexpr std::size_t kHeaderShown = 400;
+constexpr std::size_t kLongestHeader = std::size_t{1} << 16;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_space(char c) { return c == ' ' || c == '\t'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// One field from `at`, without its quotes; `at` moves to the comma behind it or to the end.
+const char* take_field(const char*& at, const char* end, std::string_view& field) {
+  const char* start = at;
+  while (start != end && is_space(*start)) ++start;
+  if (start != end && *start == '"') {
+    const char* close = start + 1;
+    while (close != end && (*close != '"' || (close + 1 != end && close[1] == '"'))) close += *close == '"' ? 2 : 1;
+    if (close == end) return "a quoted field without its closing quote on the same line";
+    field = trimmed({start + 1, static_cast<std::size_t>(close - start - 1)});
+    at = close + 1;
+    while (at != end && is_space(*at)) ++at;
+    return at == end || *at == ',' ? nullptr : "text behind a closing quote";
+  }
+  const void* const comma = end == at ? nullptr : std::memchr(at, ',', static_cast<std::size_t>(end - at));
+  const char* const stop = comma == nullptr ? end : static_cast<const char*>(comma);
+  field = trimmed({at, static_cast<std::size_t>(stop - at)});
+  at = stop;
+  return nullptr;
+}
+
+// The names of a header; none when the line cannot be one.
+std::vector<std::string> split_header(std::string_view line) {
+  std::vector<std::string> names;
+  if (line.size() > kLongestHeader) return names;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (;;) {
+    std::string_view name;
+    if (take_field(at, end, name) != nullptr) return {};
+    names.emplace_back(name);
+    if (at == end) return names;
+    ++at;
+  }
+}
+
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    if (!is_space(c)) plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return plain;
+}
+
+bool same_name(std::string_view a, std::string_view b) { return plain_name(a) == plain_name(b); }
+
+class CsvReader final : public RowReader {
+ public:
+  CsvReader(LineReader lines, bool header, const CsvLayout& layout) : lines_(std::move(lines)), layout_(layout) {
+    if (header) {
+      map_header();
+    } else {
+      for (const CsvColumn& column : layout_.columns) {
+        if (column.required) fields_.push_back(&column);
+      }
+    }
+  }
+
+  bool read(RowBatch& batch) override {
+    batch.size = 0;
+    batch.bad.clear();
+    std::string_view line;
+    for (std::size_t i = 0; i < RowBatch::kLines; ++i) {
+      if (!lines_.next(line)) return i > 0;
+      TraceRow& row = batch.rows[batch.size];
+      row = TraceRow{};
+      row.line = lines_.line_number();
+      if (parse(line, row, batch)) ++batch.size;
+    }
+    return true;
+  }
+
+  [[nodiscard]] const std::string& file() const override { return lines_.file(); }
+
+ private:
+  void map_header();
+  bool parse(std::string_view line, TraceRow& row, RowBatch& batch) const;
+  const char* parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const;
+  const char* parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const;
+  const char* parse_time(std::string_view text, TraceRow& row) const;
+  bool bad(RowBatch& batch, std::size_t column, std::string message) const {
+    batch.bad.push_back({lines_.place(static_cast<int>(column) + 1), std::move(message)});
+    return false;
+  }
+
+  LineReader lines_;
+  const CsvLayout& layout_;
+  std::vector<const CsvColumn*> fields_;  // what stands in each field of a row; nullptr: another column
+};
+
+void CsvReader::map_header() {
+  std::string_view line;
+  do {
+    if (!lines_.next(line)) throw InputError({lines_.file()}, "is empty, expected a CSV header");
+  } while (trimmed(line).empty());
+  const std::vector<std::string> found = split_header(line);
+  fields_.assign(found.size(), nullptr);
+  Diagnostics errors;
+  std::vector<std::string_view> wanted;
+  for (const CsvColumn& column : layout_.columns) {
+    if (column.required) wanted.push_back(column.name);
+    std::size_t times = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!same_name(found[i], column.name)) continue;
+      fields_[i] = &column;
+      ++times;
+    }
+    if (times > 1) errors.add(lines_.place(), fmt::format("the column \"{}\" occurs {} times", column.name, times));
+  }
+  for (const CsvColumn& column : layout_.columns) {
+    if (!column.required || std::find(fields_.begin(), fields_.end(), &column) != fields_.end()) continue;
+    errors.add(lines_.place(),
+               fmt::format("no column \"{}\"; found {}, wanted \"{}\"{}", column.name, quoted(line, kHeaderShown),
+                           fmt::join(wanted, ","), did_you_mean(column.name, found)));
+  }
+  errors.throw_if_any();
+}
+
+bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) const {
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (i > 0) {
+      if (at == end) {
+        if (i == 1 && trimmed(line).empty()) return false;
+        return bad(batch, line.size(), fmt::format("the row has {} of {} fields", i, fields_.size()));
+      }
+      ++at;
+    } else if (at == end) {
+      return false;
+    }
+    const char* const start = at;
+    if (fields_[i] == nullptr) {
+      std::string_view ignored;
+      if (const char* fault = take_field(at, end, ignored)) {
+        return bad(batch, static_cast<std::size_t>(start - line.data()), fault);
+      }
+    } else if (const char* fault = parse_field(*fields_[i], at, end, row)) {
+      if (i == 0 && trimmed(line).empty()) return false;
+      const char* stop = start;
+      std::string_view text;
+      take_field(stop, end, text);
+      return bad(batch, static_cast<std::size_t>(start - line.data()),
+                 fmt::format("{}: found {}, {}", fields_[i]->name, quoted(text), fault));
+    }
+  }
+  if (at != end) {
+    return bad(batch, static_cast<std::size_t>(at - line.data()),
+               fmt::format("the row has more fields than the {} columns", fields_.size()));
+  }
+  return true;
+}
+
+// The usual forms, read where they stand; anything else goes the slow way.
+const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const {
+  constexpr int kSafeDigits = 9;
+  const char* p = at;
+  std::int64_t value = 0;
+  while (p != end && is_digit(*p) && p - at <= kSafeDigits) value = 10 * value + (*p++ - '0');
+  const std::ptrdiff_t digits = p - at;
+  if (digits < 1 || digits > kSafeDigits) return parse_slowly(column, at, end, row);
+  if (column.field == CsvField::time) {
+    if (layout_.time != TimeForm::seconds) return parse_slowly(column, at, end, row);
+    value *= kNanosecondsPerSecond;
+    if (p != end && *p == '.') {
+      const char* const point = ++p;
+      std::int64_t fraction = 0;
+      while (p != end && is_digit(*p) && p - point < kSafeDigits) fraction = 10 * fraction + (*p++ - '0');
+      value += fraction * kPowersOfTen[static_cast<std::size_t>(kSafeDigits - (p - point))];
+    }
+    if (p != end && *p != ',') return parse_slowly(column, at, end, row);
+    row.time_ns = value;
+    at = p;
+    return nullptr;
+  }
+  if (p != end && *p != ',') return parse_slowly(column, at, end, row);
+  at = p;
+  switch (column.field) {
+    case CsvField::prompt_tokens:
+      row.prompt_tokens = value;
+      break;
+    case CsvField::output_tokens:
+      row.output_tokens = value;
+      break;
+    case CsvField::max_tokens:
+      row.max_tokens = value;
+      break;
+    case CsvField::priority:
+      row.priority = static_cast<std::int32_t>(value);
+      break;
+    case CsvField::tenant:
+      row.tenant = static_cast<std::uint32_t>(value);
+      break;
+    case CsvField::session:
+      row.session = static_cast<std::uint32_t>(value);
+      break;
+    case CsvField::time:
+    case CsvField::other:
+      break;
+  }
+  return nullptr;
+}
+
+const char* CsvReader::parse_time(std::string_view text, TraceRow& row) const {
+  if (layout_.time == TimeForm::date_time) {
+    const DateTime time = parse_date_time(text);
+    row.time_ns = time.ns;
+    return time.fault;
+  }
+  const Decimal time = parse_decimal(text, layout_.time == TimeForm::seconds ? 9 : 6);
+  if (time.fault == nullptr && text.starts_with('-') && time.value != 0) return "a negative arrival";
+  row.time_ns = time.value;
+  return time.fault;
+}
+
+const char* CsvReader::parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const {
+  std::string_view text;
+  if (const char* fault = take_field(at, end, text)) return fault;
+  if (column.field == CsvField::time) return text.empty() ? "expected a time" : parse_time(text, row);
+  if (text.empty()) return nullptr;  // a missing length is for the row policy, the rest have defaults
+  const Decimal number = parse_decimal(text, 0);
+  if (number.fault != nullptr) return number.fault;
+  if (!number.exact) return "expected a whole number";
+  const auto within = [&](std::int64_t low, std::int64_t high) { return number.value >= low && number.value <= high; };
+  switch (column.field) {
+    case CsvField::prompt_tokens:
+    case CsvField::output_tokens:
+      if (number.value > kLongestLength) return "more than 1,000,000,000 tokens";
+      (column.field == CsvField::prompt_tokens ? row.prompt_tokens : row.output_tokens) =
+          std::max(number.value, std::int64_t{-1});
+      break;
+    case CsvField::max_tokens:
+      if (!within(0, kLongestLength)) return "expected 0 to 1,000,000,000 tokens";
+      row.max_tokens = number.value;
+      break;
+    case CsvField::priority:
+      if (!within(INT32_MIN, INT32_MAX)) return "expected a 32-bit whole number";
+      row.priority = static_cast<std::int32_t>(number.value);
+      break;
+    case CsvField::tenant:
+    case CsvField::session:
+      if (!within(0, UINT32_MAX)) return "expected a whole number from 0 to 4294967295";
+      (column.field == CsvField::tenant ? row.tenant : row.session) = static_cast<std::uint32_t>(number.value);
+      break;
+    case CsvField::time:
+    case CsvField::other:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_columns(std::string_view header, const CsvLayout& layout) {
+  const std::vector<std::string> found = split_header(header);
+  return std::all_of(layout.columns.begin(), layout.columns.end(), [&](const CsvColumn& column) {
+    return !column.required || std::any_of(found.begin(), found.end(),
+                                           [&](const std::string& name) { return same_name(name, column.name); });
+  });
+}
+
+std::unique_ptr<RowReader> open_csv(LineReader lines, bool header, const CsvLayout& layout) {
+  return std::make_unique<CsvReader>(std::move(lines), header, layout);
+}
+
+}  // namespace blockyard::workload

@@ -1,0 +1,28 @@
+#include "sim/workload/formats/blockyard_csv.h"
+
+#include <array>
+#include <utility>
+
+#include "sim/workload/csv_reader.h"
+
+namespace blockyard::workload {
+namespace {
+
+constexpr std::array<CsvColumn, 7> kColumns{{{"arrival_s", CsvField::time, true},
+                                             {"prompt_tokens", CsvField::prompt_tokens, true},
+                                             {"output_tokens", CsvField::output_tokens, true},
+                                             {"max_tokens", CsvField::max_tokens, false},
+                                             {"priority", CsvField::priority, false},
+                                             {"tenant", CsvField::tenant, false},
+                                             {"session", CsvField::session, false}}};
+constexpr CsvLayout kLayout{kColumns, TimeForm::seconds};
+
+}  // namespace
+
+bool is_blockyard_csv(std::string_view first_line) { return has_columns(first_line, kLayout); }
+
+std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, bool header) {
+  return open_csv(std::move(lines), header, kLayout);
+}
+
+}  // namespace blockyard::workload

@@ -1,0 +1,34 @@
+// Blockyard's own trace format, written by write_csv.h.
+//
+//   file   := header line-end { row line-end }            line-end := LF (CRLF is read as well)
+//   header := the names of the columns, in any order      row := as many fields, separated by commas
+//
+//   arrival_s      required  seconds, a decimal with up to 9 places (ns); only differences matter
+//   prompt_tokens  required  whole number
+//   output_tokens  required  whole number: what the request will really generate
+//   max_tokens     optional  whole number: what it declared; empty or no column = output_tokens
+//   priority       optional  32-bit whole number, smaller = more urgent; default 0
+//   tenant         optional  whole number from 0 to 4294967295; default 0
+//   session        optional  likewise
+//
+// Example:
+//   arrival_s,prompt_tokens,output_tokens,max_tokens
+//   0,374,44,512
+//   4.314489,396,109,512
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "sim/workload/line_reader.h"
+#include "sim/workload/row_reader.h"
+
+namespace blockyard::workload {
+
+inline constexpr std::string_view kBlockyardCsvColumns =
+    "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session]";
+
+[[nodiscard]] bool is_blockyard_csv(std::string_view first_line);
+[[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, bool header);
+
+}  // namespace blockyard::workload

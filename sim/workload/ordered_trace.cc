@@ -1,0 +1,191 @@
+#include "sim/workload/ordered_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "sim/workload/trace_formats.h"
+
+namespace blockyard::workload {
+namespace {
+
+constexpr std::int64_t kLargestWindow = 100'000'000;
+constexpr std::size_t kSmallestStretch = 4096;
+constexpr std::size_t kBadRowsShown = 10;
+
+void check(const TraceOptions& options) {
+  Diagnostics errors;
+  if (options.reorder_window < 0 || options.reorder_window > kLargestWindow) {
+    errors.add({},
+               fmt::format("reorder_window: found {}, expected 0 to {} rows", options.reorder_window, kLargestWindow));
+  }
+  if (options.max_bad_rows < 0) {
+    errors.add({}, fmt::format("max_bad_rows: found {}, expected 0 or more", options.max_bad_rows));
+  }
+  if (options.limit && *options.limit < 0) {
+    errors.add({}, fmt::format("limit: found {}, expected 0 or more rows", *options.limit));
+  }
+  if (!(options.rate_scale > 0) || !std::isfinite(options.rate_scale)) {
+    errors.add({}, fmt::format("rate_scale: found {}, expected a number above 0", options.rate_scale));
+  }
+  if (!options.header && options.format == "auto") {
+    errors.add({}, "a trace without header needs its format named");
+  }
+  errors.throw_if_any();
+}
+
+}  // namespace
+
+OrderedTrace::OrderedTrace(std::unique_ptr<RowReader> rows, std::string format, const TraceOptions& options)
+    : rows_(std::move(rows)),
+      options_(options),
+      batch_(std::make_unique<RowBatch>()),
+      latest_before_(static_cast<std::size_t>(options.reorder_window) + 1, INT64_MIN) {
+  report_.format = std::move(format);
+}
+
+std::size_t OrderedTrace::read(std::span<Request> out) {
+  if (given_ == ready_) fill();
+  const std::size_t count = std::min(out.size(), ready_ - given_);
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = held_[given_ + i];
+    out[i].arrival = relative(out[i].arrival);
+  }
+  given_ += count;
+  return count;
+}
+
+void OrderedTrace::fill() {
+  const std::size_t window = static_cast<std::size_t>(options_.reorder_window);
+  const std::size_t target = window + std::max(window, kSmallestStretch);
+  held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(given_));
+  held_.reserve(target + RowBatch::kLines);
+  given_ = 0;
+  while (!ended_ && held_.size() < target) {
+    if (options_.limit && report_.kept >= *options_.limit) {
+      ended_ = true;
+    } else if (rows_->read(*batch_)) {
+      accept(*batch_);
+    } else {
+      ended_ = true;
+    }
+  }
+  if (unsorted_) {
+    std::stable_sort(held_.begin(), held_.end(),
+                     [](const Request& a, const Request& b) { return a.arrival < b.arrival; });
+    unsorted_ = false;
+  }
+  ready_ = ended_ ? held_.size() : held_.size() - window;
+  if (!started_ && !held_.empty()) {
+    origin_ = held_.front().arrival;
+    started_ = true;
+  }
+}
+
+void OrderedTrace::accept(const RowBatch& batch) {
+  std::size_t bad = 0;
+  report_.prefix_ids += batch.prefix_ids;
+  for (std::size_t i = 0; i < batch.size; ++i) {
+    if (options_.limit && report_.kept >= *options_.limit) return;
+    const TraceRow& row = batch.rows[i];
+    while (bad < batch.bad.size() && batch.bad[bad].place.line < row.line) count_bad(batch, bad++);
+    ++report_.rows;
+    if (!has_lengths(row)) continue;
+    note_order(row);
+    ++report_.kept;
+    Request& request = held_.emplace_back();
+    request.arrival = SimTime(row.time_ns);
+    request.prompt_tokens = Tokens(row.prompt_tokens);
+    request.output_tokens = Tokens(row.output_tokens);
+    request.max_tokens = Tokens(row.max_tokens == kMissingLength ? row.output_tokens : row.max_tokens);
+    request.priority = row.priority;
+    request.tenant = row.tenant;
+    request.session = row.session;
+  }
+  while (bad < batch.bad.size()) count_bad(batch, bad++);
+}
+
+bool OrderedTrace::has_lengths(const TraceRow& row) {
+  if (row.prompt_tokens > 0 && row.output_tokens > 0) [[likely]]
+    return true;
+  DropReason reason = DropReason::zero_output;
+  if (row.prompt_tokens == kMissingLength || row.output_tokens == kMissingLength) {
+    reason = DropReason::missing_length;
+  } else if (row.prompt_tokens < 0 || row.output_tokens < 0) {
+    reason = DropReason::negative_length;
+  } else if (row.prompt_tokens == 0) {
+    reason = DropReason::zero_prompt;
+  } else if (options_.bad_lengths == BadLengths::keep) {
+    ++report_.kept_zero_output;
+    return true;
+  }
+  const std::size_t index = static_cast<std::size_t>(reason);
+  if (options_.bad_lengths == BadLengths::fail) {
+    throw InputError(
+        {rows_->file(), row.line},
+        fmt::format("{}: such rows are refused here; drop or keep them by option", kDropReasonNames[index]));
+  }
+  ++report_.dropped_by_reason[index];
+  return false;
+}
+
+void OrderedTrace::note_order(const TraceRow& row) {
+  if (row.time_ns < latest_ns_) [[unlikely]] {
+    ++report_.out_of_order;
+    unsorted_ = true;
+    if (row.time_ns < latest_before_[ring_at_]) {
+      throw InputError(
+          {rows_->file(), row.line},
+          fmt::format(
+              "the row is {:.9g} s earlier than a row more than reorder_window = {} rows above it; sort the file "
+              "by time, or raise reorder_window",
+              static_cast<double>(latest_before_[ring_at_] - row.time_ns) / 1e9, options_.reorder_window));
+    }
+  } else {
+    latest_ns_ = row.time_ns;
+  }
+  latest_before_[ring_at_] = latest_ns_;
+  ring_at_ = ring_at_ + 1 == latest_before_.size() ? 0 : ring_at_ + 1;
+}
+
+// Counts one malformed row; past the tolerance, throws it with its neighbours, so that the user sees several at once.
+void OrderedTrace::count_bad(const RowBatch& batch, std::size_t index) {
+  ++report_.bad_rows;
+  ++report_.rows;
+  if (report_.bad_rows <= options_.max_bad_rows) {
+    if (bad_.size() < kBadRowsShown) bad_.push_back(batch.bad[index]);
+    return;
+  }
+  for (std::size_t i = index; i < batch.bad.size() && (i == index || bad_.size() < kBadRowsShown); ++i) {
+    bad_.push_back(batch.bad[i]);
+  }
+  if (options_.max_bad_rows > 0) {
+    bad_.push_back(
+        {batch.bad[index].place, fmt::format("more malformed rows than max_bad_rows = {}", options_.max_bad_rows)});
+  }
+  throw InputError(bad_);
+}
+
+SimTime OrderedTrace::relative(SimTime time) const {
+  const SimTime since_start = time - origin_;
+  if (options_.rate_scale == 1) return since_start;
+  const double scaled = static_cast<double>(since_start.count()) / options_.rate_scale;
+  if (!(scaled < 9.2e18)) {
+    throw InputError({rows_->file()},
+                     fmt::format("rate_scale {} stretches the trace beyond 292 years", options_.rate_scale));
+  }
+  return SimTime(std::llround(scaled));
+}
+
+std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOptions& options) {
+  check(options);
+  LineReader lines(display_name(path), open_bytes(path));
+  const TraceFormat& format = find_trace_format(options.format, lines);
+  return std::make_unique<OrderedTrace>(format.open(std::move(lines), options.header), std::string(format.name),
+                                        options);
+}
+
+}  // namespace blockyard::workload

@@ -1,0 +1,52 @@
+// Rows of any format to requests: drops rows by the lengths policy, puts late rows back, counts everything.
+// Law of order: reading goes on while every row stands at most `reorder_window` kept rows below each row that is later
+// than it; then the output is the stable sort of the whole file. One row further and the row's place is an error.
+// How: at least reorder_window rows are held back, and only a stretch with a late row in it is sorted (stably, as a
+// whole). In order: O(1) a row, no heap. Memory: two windows of requests and one of times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/workload/row_reader.h"
+#include "sim/workload/trace.h"
+
+namespace blockyard::workload {
+
+class OrderedTrace final : public TraceSource {
+ public:
+  OrderedTrace(std::unique_ptr<RowReader> rows, std::string format, const TraceOptions& options);
+
+  std::size_t read(std::span<Request> out) override;
+  [[nodiscard]] const ReadReport& report() const override { return report_; }
+
+ private:
+  void fill();
+  void accept(const RowBatch& batch);
+  [[nodiscard]] bool has_lengths(const TraceRow& row);
+  void note_order(const TraceRow& row);
+  void count_bad(const RowBatch& batch, std::size_t index);
+  [[nodiscard]] SimTime relative(SimTime time) const;
+
+  std::unique_ptr<RowReader> rows_;
+  TraceOptions options_;
+  ReadReport report_;
+  std::unique_ptr<RowBatch> batch_;
+  std::vector<Diagnostic> bad_;
+
+  std::vector<Request> held_;  // [given_, ready_) may be given, the rest waits for rows that are late
+  std::size_t given_ = 0;
+  std::size_t ready_ = 0;
+  bool ended_ = false;
+  bool unsorted_ = false;
+  bool started_ = false;
+  SimTime origin_;
+
+  std::int64_t latest_ns_ = INT64_MIN;       // of the rows so far
+  std::vector<std::int64_t> latest_before_;  // ring: latest_ns_ as it was after each of the last window + 1 rows
+  std::size_t ring_at_ = 0;
+};
+
+}  // namespace blockyard::workload
