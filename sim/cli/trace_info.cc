@@ -1,6 +1,7 @@
 // blockyard trace info: what a trace holds, to be compared with what is published of it, before it is simulated.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -49,10 +50,12 @@ ordered_json to_json(const std::string& file, const ReadReport& read, const Trac
           {"prefix_ids", read.prefix_ids}};
 }
 
+std::string rounded(double number) { return grouped(std::llround(number)); }
+
 std::string lengths_row(const char* name, const LengthStatistics& lengths) {
-  return fmt::format("  {:<13} {:>10.1f} {:>8} {:>8.0f} {:>8.0f} {:>8.0f} {:>8} {:>16}\n", name, lengths.mean,
-                     grouped(lengths.min.count()), lengths.p50, lengths.p90, lengths.p99, grouped(lengths.max.count()),
-                     grouped(lengths.sum.count()));
+  return fmt::format("  {:<13} {:>10.1f} {:>8} {:>8} {:>8} {:>8} {:>8} {:>16}\n", name, lengths.mean,
+                     grouped(lengths.min.count()), rounded(lengths.p50), rounded(lengths.p90), rounded(lengths.p99),
+                     grouped(lengths.max.count()), grouped(lengths.sum.count()));
 }
 
 void print(const std::string& file, const ReadReport& read, const TraceStatistics& trace, std::ostream& out) {

@@ -1,5 +1,6 @@
 // Makes the traces of the benchmark in a folder: make_traces FOLDER. The same bytes every time.
-//   mixed.csv   1,000,000 requests, Poisson at 1 request/s (the scenarios scale the rate), log-normal lengths of mean 1,000 in and
+//   mixed.csv   1,000,000 requests, Poisson at 1 request/s (the scenarios scale the rate), log-normal lengths of mean
+//   1,000 in and
 //               200 out, both with a coefficient of variation of 1
 //   steady.csv  100,000 requests, Poisson at 4 requests/s, 512 tokens in and 256 out
 #include <filesystem>

@@ -1,6 +1,6 @@
-// The yardstick of the benchmark: a plain loop that parses a CSV of requests (arrival_s,prompt_tokens,output_tokens) and adds up
-// its columns, nothing else. How long a simulation takes is told in multiples of it, so that figures of different machines can be
-// compared. Never to be improved: a faster yardstick would make every earlier figure wrong.
+// The yardstick of the benchmark: a plain loop that parses a CSV of requests (arrival_s,prompt_tokens,output_tokens)
+// and adds up its columns, nothing else. How long a simulation takes is told in multiples of it, so that figures of
+// different machines can be compared. Never to be improved: a faster yardstick would make every earlier figure wrong.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
