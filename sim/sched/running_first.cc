@@ -84,20 +84,17 @@ bool RunningFirst::plan_by_sums(SimTime now) {
     if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
     preempt(last, now);
   }
-  if (running_.cohort_size() > 0) {
-    const kv::Grant grant = memory_->grow_decoding();
-    CHECK_LAW(grant == kv::Grant::granted, "demand was {}, available {}", memory_->decode_demand(),
-              memory_->available());
-    cohort_planned_ = true;
-    budget_ -= Tokens(running_.cohort_size());
-  }
+  growths_.clear();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
     if (wanted_[i] <= Tokens(0)) continue;
-    const kv::Grant grant = memory_->grow(prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]);
-    CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
-    planned_.push_back({prefilling_[i], wanted_[i]});
+    growths_.push_back({prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]});
+    planned_.push_back({prefilling_[i], wanted_[i], Tokens(0)});
     budget_ -= wanted_[i];
   }
+  const kv::Grant grant = memory_->grow_decoding(growths_);
+  CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
+  cohort_planned_ = true;
+  budget_ -= Tokens(running_.cohort_size());
   return true;
 }
 
@@ -147,7 +144,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
       }
     }
     if (!granted) break;
-    planned_.push_back({current, n});
+    planned_.push_back({current, n, Tokens(0)});
     budget_ -= n;
     current = table_[current].next;
     for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
@@ -179,48 +176,52 @@ void RunningFirst::admit_waiting() {
   bool refused = false;
   while (waiting_->size() > 0 && budget_ > Tokens(0) && running_.size() < options_.max_num_seqs) {
     Waiting& head = waiting_->front();
-    const bool resumed = head.sequence != SequenceId::none;
-    const Tokens length = resumed ? table_[head.sequence].length() : head.request.prompt_tokens;
-    Tokens n = length;
+    if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
+    const SequenceId id = head.sequence;
+    Sequence& s = table_[id];
+    const Tokens hit = memory_->find_prefix(id, s.id, s.length());
+    Tokens n = s.length() - hit;
     const Tokens threshold = options_.long_prefill_token_threshold;
     if (threshold > Tokens(0)) n = std::min(n, threshold);
-    if (!options_.chunked_prefill && n > budget_) {
-      refused = true;
-      break;
-    }
+    refused = true;  // unless all that follows goes well
+    if (!options_.chunked_prefill && n > budget_) break;
     n = std::min(n, budget_);
-
-    const kv::SequenceNeed need = need_of(head.request, options_.max_model_len);
-    const std::int64_t spare = memory_->available() - memory_->admission_demand(need, length);
-    if (options_.watermark_grains > 0 && spare < options_.watermark_grains) {
-      refused = true;
-      break;
-    }
-    const SequenceId id = resumed ? head.sequence : table_.add();
-    if (memory_->admit(id, need, n) != kv::Grant::granted) {
-      if (!resumed) table_.remove(id);
+    if (!gates_open(id, s)) break;
+    if (memory_->admit(id, s.need, hit + n) != kv::Grant::granted) {
       if (memory_->refused_although_free() && !head.refusal_counted) {
         head.refusal_counted = true;
         ++batch_.refused_although_free;
       }
-      refused = true;
       break;
     }
-    Sequence& s = table_[id];
-    if (!resumed) {
-      s.id = head.id;
-      s.request = head.request;
-      s.need = need;
-      s.output = need.true_end - need.prompt + Tokens(1);
-      batch_.admitted.push_back(s.id);
-    }
+    refused = false;
+    if (!s.admitted) batch_.admitted.push_back(s.id);
+    s.computed = hit;
     waiting_->pop_front();
     running_.append(id);
     prefilling_.push_back(id);
-    planned_.push_back({id, n});
+    planned_.push_back({id, n, hit});
     budget_ -= n;
   }
   head_blocked_ = refused && planned_.empty();
+}
+
+SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
+  const SequenceId id = table_.add();
+  Sequence& s = table_[id];
+  s.id = waiting.id;
+  s.request = waiting.request;
+  s.need = need_of(waiting.request, options_.max_model_len);
+  s.output = s.need.true_end - s.need.prompt + Tokens(1);
+  return id;
+}
+
+// Tests at admission only, against the demand of the whole known sequence. The allocation itself still takes no more
+// than the chunk.
+bool RunningFirst::gates_open(SequenceId id, const Sequence& s) const {
+  if (options_.watermark_grains == 0 && !options_.reserve_full_isl) return true;
+  const Tokens whole = std::min(s.length(), options_.max_model_len);
+  return memory_->available() - memory_->admission_demand(id, s.need, whole) >= options_.watermark_grains;
 }
 
 // Sums of the batch, and the engine's `computed += n` for every planned sequence, at once and before the result is
@@ -245,6 +246,7 @@ void RunningFirst::describe_batch() {
     }
     s.computed += planned.fresh;
     if (s.computed == s.length()) ++batch_.sampled;
+    s.admitted = true;
   }
 }
 
@@ -312,6 +314,7 @@ void RunningFirst::finish(SequenceId id) {
             "request {} ends with {} of {} tokens, {} of {} written", index_of(s.id), s.generated.count(),
             s.output.count(), memory_->written(id).count(), s.need.true_end.count());
   memory_->release(id);
+  memory_->forget(id);
   running_.remove(id);
   outcome_.finished.push_back({s.id, s.generated});
   table_.remove(id);

@@ -32,7 +32,8 @@ struct RunningFirstOptions {
   bool chunked_prefill = true;
   std::string_view queue_order = "fcfs";  // priority also chooses victims by priority
   std::int64_t watermark_grains = 0;      // kept free at admission, against the demand of the whole known sequence
-  bool fast_forward = true;               // false: walk the running list in every step
+  bool reserve_full_isl = false;  // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
+  bool fast_forward = true;       // false: walk the running list in every step
 };
 
 class RunningFirst final : public Scheduler {
@@ -51,6 +52,7 @@ class RunningFirst final : public Scheduler {
   struct Planned {
     SequenceId id = SequenceId::none;
     Tokens fresh;
+    Tokens hit;  // at admission: tokens found in the prefix cache
   };
 
   [[nodiscard]] Tokens wanted(const Sequence& s) const;
@@ -60,6 +62,8 @@ class RunningFirst final : public Scheduler {
   [[nodiscard]] std::int64_t memory_demand() const;
   void plan_by_walk(SimTime now);
   void admit_waiting();
+  [[nodiscard]] SequenceId open_sequence(const Waiting& waiting);
+  [[nodiscard]] bool gates_open(SequenceId id, const Sequence& s) const;
   void preempt(SequenceId id, SimTime now);
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
@@ -77,6 +81,7 @@ class RunningFirst final : public Scheduler {
   std::vector<Planned> planned_;        // in scheduling order
   std::vector<SequenceId> finished_;    // scratch of complete()
   std::vector<Tokens> wanted_;          // scratch: tokens for each of prefilling_
+  std::vector<kv::Growth> growths_;     // scratch of plan_by_sums()
   Tokens budget_;
   bool cohort_planned_ = false;
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened

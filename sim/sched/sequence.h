@@ -1,7 +1,7 @@
-// A request that has been admitted at least once: what the scheduler keeps of it. Plain state, owned by SequenceTable.
-// Names follow the engine: length = prompt + generated tokens; computed = tokens whose KV is computed, or planned in
-// the running step. While a sequence is in the decode cohort (running_set.h) `computed` and `generated` are those at
-// the time it joined.
+// A request that is running, was preempted, or has come to the head of the queue: what the scheduler keeps of it. Plain
+// state, owned by SequenceTable. Names follow the engine: length = prompt + generated tokens; computed = tokens whose
+// KV is computed, or planned in the running step. While a sequence is in the decode cohort (running_set.h) `computed`
+// and `generated` are those at the time it joined.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@ struct Sequence {
   kv::SequenceNeed need;
   Tokens output;  // what it generates, after max_tokens and max_model_len have cut it
   Tokens generated;
+  bool admitted = false;  // at least once
   Tokens computed;
   Tokens highest;  // the largest `computed` before a preemption took it away: positions below are computed again
   SimTime last_token;

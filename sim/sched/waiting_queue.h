@@ -15,7 +15,7 @@ namespace blockyard::sched {
 struct Waiting {
   workload::Request request;
   RequestId id{};
-  SequenceId sequence = SequenceId::none;  // none = never admitted yet
+  SequenceId sequence = SequenceId::none;  // none = it has never been at the head
   bool refusal_counted = false;            // it has been counted as refused although memory was free
 };
 

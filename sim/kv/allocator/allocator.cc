@@ -18,7 +18,7 @@ Grant Allocator::admit(SequenceId id, const SequenceNeed& need, Tokens first) {
   const Grant grant = do_admit(id, need, first);
   if (grant == Grant::granted) {
     states_[index_of(id)] = {first, -1, true};
-    live_ += first;
+    total_written_ += first;
     refused_although_free_ = false;
   }
   return grant;
@@ -30,7 +30,7 @@ Grant Allocator::grow(SequenceId id, Tokens total) {
             s.written.count());
   const Grant grant = do_grow(id, s.written, total);
   if (grant == Grant::granted) {
-    live_ += total - s.written;
+    total_written_ += total - s.written;
     s.written = total;
   }
   return grant;
@@ -40,7 +40,7 @@ void Allocator::release(SequenceId id) {
   State& s = state(id);
   if (s.since >= 0) stop_decoding(id);
   do_release(id, s.written);
-  live_ -= s.written;
+  total_written_ -= s.written;
   s.open = false;
   refused_although_free_ = false;
 }
@@ -62,11 +62,17 @@ void Allocator::stop_decoding(SequenceId id) {
   --decoding_;
 }
 
-Grant Allocator::grow_decoding() {
-  const Grant grant = do_grow_decoding();
-  if (grant == Grant::granted) {
-    live_ += Tokens(decoding_);
-    ++decode_steps_;
+Grant Allocator::grow_decoding(std::span<const Growth> others) {
+  const Grant grant = do_grow_decoding(others);
+  if (grant == Grant::no_space) return grant;
+  total_written_ += Tokens(decoding_);
+  ++decode_steps_;
+  for (const Growth& growth : others) {
+    State& s = state(growth.id);
+    CHECK_LAW(s.since < 0 && growth.total >= s.written, "sequence {}: grow to {} from {}", index_of(growth.id),
+              growth.total.count(), s.written.count());
+    total_written_ += growth.total - s.written;
+    s.written = growth.total;
   }
   return grant;
 }

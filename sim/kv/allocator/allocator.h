@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,12 @@ struct SequenceNeed {
   Tokens declared_end;  // prompt + max_tokens - 1
 };
 
+// A sequence that grows in a step beside the decoding ones.
+struct Growth {
+  SequenceId id = SequenceId::none;
+  Tokens total;
+};
+
 class Allocator {
  public:
   explicit Allocator(Tokens capacity) : capacity_(capacity) {}
@@ -45,14 +52,24 @@ class Allocator {
   Grant grow(SequenceId id, Tokens total);
   void release(SequenceId id);
 
+  // The leading tokens of a sequence of `length` tokens, not admitted at the moment, whose KV is there already: its
+  // next admit shares them, and counts them in `first`. They are full blocks, and never the last token. 0 without a
+  // prefix cache.
+  virtual Tokens find_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
+  // The sequence ends for good: what is remembered of its content may go.
+  virtual void forget(SequenceId /*id*/) {}
+
   void start_decoding(SequenceId id);
   void stop_decoding(SequenceId id);
-  Grant grow_decoding();
+  // All decoding sequences grow by one token, and each of `others` (in order of admission, none of them decoding) to
+  // its total.
+  Grant grow_decoding(std::span<const Growth> others = {});
 
-  // Grains that the next grow_decoding, or a grow of one sequence to `total` tokens, would take; and those there are.
+  // Grains that the next grow_decoding (of the decoding alone), a grow of one sequence to `total` tokens, or an admit
+  // with `first` would take; and those there are.
   [[nodiscard]] virtual std::int64_t decode_demand() const = 0;
   [[nodiscard]] virtual std::int64_t demand(SequenceId id, Tokens total) const = 0;
-  [[nodiscard]] virtual std::int64_t admission_demand(const SequenceNeed& need, Tokens first) const = 0;
+  [[nodiscard]] virtual std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const = 0;
   [[nodiscard]] virtual std::int64_t available() const = 0;
   [[nodiscard]] virtual std::int64_t total_grains() const = 0;
 
@@ -70,7 +87,8 @@ class Allocator {
 
   [[nodiscard]] Tokens capacity() const { return capacity_; }
   [[nodiscard]] Tokens written(SequenceId id) const;
-  [[nodiscard]] Tokens live() const { return live_; }
+  // Sum of what the sequences have written; a token shared by two counts twice.
+  [[nodiscard]] Tokens total_written() const { return total_written_; }
   [[nodiscard]] std::int64_t decoding() const { return decoding_; }
 
  protected:
@@ -80,7 +98,7 @@ class Allocator {
   virtual void do_release(SequenceId id, Tokens written) = 0;
   virtual void do_start_decoding(SequenceId id, Tokens written) = 0;
   virtual void do_stop_decoding(SequenceId id, Tokens written) = 0;
-  virtual Grant do_grow_decoding() = 0;
+  virtual Grant do_grow_decoding(std::span<const Growth> others) = 0;
 
   void set_refused_although_free() { refused_although_free_ = true; }
   [[nodiscard]] std::int64_t decode_steps() const { return decode_steps_; }
@@ -98,7 +116,7 @@ class Allocator {
   }
 
   Tokens capacity_;
-  Tokens live_;
+  Tokens total_written_;
   std::int64_t decode_steps_ = 0;
   std::int64_t decoding_ = 0;
   bool refused_although_free_ = false;

@@ -40,7 +40,7 @@ std::string Contiguous::why_never(const SequenceNeed& need) const {
   return "";
 }
 
-std::int64_t Contiguous::admission_demand(const SequenceNeed& need, Tokens /*first*/) const {
+std::int64_t Contiguous::admission_demand(SequenceId /*id*/, const SequenceNeed& need, Tokens /*first*/) const {
   return placement_->rounded(reservation_for(need)).count();
 }
 
@@ -89,8 +89,8 @@ MemoryPartition Contiguous::partition() const {
   CHECK_LAW(sum_regions_ + placement_->free() == capacity(), "regions {} + free {} != {}", sum_regions_.count(),
             placement_->free().count(), capacity().count());
   MemoryPartition p;
-  p[MemoryState::live] = live().count();
-  p[MemoryState::reserved] = (sum_true_ends_ - live()).count();
+  p[MemoryState::live] = total_written().count();
+  p[MemoryState::reserved] = (sum_true_ends_ - total_written()).count();
   p[MemoryState::over_reserved] = (sum_reservations_ - sum_true_ends_).count();
   p[MemoryState::padding] = (sum_regions_ - sum_reservations_).count();
   p[refused_although_free() ? MemoryState::external : MemoryState::free] = placement_->free().count();

@@ -25,7 +25,7 @@ class Contiguous final : public Allocator {
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   [[nodiscard]] std::int64_t decode_demand() const override { return 0; }
   [[nodiscard]] std::int64_t demand(SequenceId /*id*/, Tokens /*total*/) const override { return 0; }
-  [[nodiscard]] std::int64_t admission_demand(const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& need, Tokens first) const override;
   [[nodiscard]] std::int64_t available() const override { return placement_->free().count(); }
   [[nodiscard]] std::int64_t total_grains() const override { return capacity().count(); }
   [[nodiscard]] MemoryPartition partition() const override;
@@ -44,7 +44,7 @@ class Contiguous final : public Allocator {
   void do_release(SequenceId id, Tokens written) override;
   void do_start_decoding(SequenceId /*id*/, Tokens /*written*/) override {}
   void do_stop_decoding(SequenceId id, Tokens written) override;
-  Grant do_grow_decoding() override { return Grant::granted; }
+  Grant do_grow_decoding(std::span<const Growth> /*others*/) override { return Grant::granted; }
 
   Reservation reservation_;
   Tokens max_model_len_;

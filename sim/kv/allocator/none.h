@@ -13,7 +13,8 @@ class NoCache final : public Allocator {
   [[nodiscard]] std::string why_never(const SequenceNeed& /*need*/) const override { return ""; }
   [[nodiscard]] std::int64_t decode_demand() const override { return 0; }
   [[nodiscard]] std::int64_t demand(SequenceId /*id*/, Tokens /*total*/) const override { return 0; }
-  [[nodiscard]] std::int64_t admission_demand(const SequenceNeed& /*need*/, Tokens /*first*/) const override {
+  [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& /*need*/,
+                                              Tokens /*first*/) const override {
     return 0;
   }
   [[nodiscard]] std::int64_t available() const override { return capacity().count(); }
@@ -32,7 +33,7 @@ class NoCache final : public Allocator {
   void do_release(SequenceId /*id*/, Tokens /*written*/) override {}
   void do_start_decoding(SequenceId /*id*/, Tokens /*written*/) override {}
   void do_stop_decoding(SequenceId /*id*/, Tokens /*written*/) override {}
-  Grant do_grow_decoding() override { return Grant::granted; }
+  Grant do_grow_decoding(std::span<const Growth> /*others*/) override { return Grant::granted; }
 };
 
 }  // namespace blockyard::kv

@@ -20,7 +20,7 @@ std::int64_t Paged::demand(SequenceId id, Tokens total) const {
   return (blocks_for(total, block_size_) - blocks_for(written(id), block_size_)).count();
 }
 
-std::int64_t Paged::admission_demand(const SequenceNeed& /*need*/, Tokens first) const {
+std::int64_t Paged::admission_demand(SequenceId /*id*/, const SequenceNeed& /*need*/, Tokens first) const {
   return blocks_for(first, block_size_).count();
 }
 
@@ -46,8 +46,10 @@ void Paged::do_release(SequenceId /*id*/, Tokens written) {
   used_ -= n;
 }
 
-Grant Paged::do_grow_decoding() {
-  const Grant grant = take(Blocks(buckets_[cursor_]));
+Grant Paged::do_grow_decoding(std::span<const Growth> others) {
+  Blocks n(buckets_[cursor_]);
+  for (const Growth& growth : others) n += Blocks(demand(growth.id, growth.total));
+  const Grant grant = take(n);
   if (grant == Grant::granted) cursor_ = cursor_ == 0 ? buckets_.size() - 1 : cursor_ - 1;
   return grant;
 }
@@ -55,8 +57,8 @@ Grant Paged::do_grow_decoding() {
 MemoryPartition Paged::partition() const {
   CHECK_LAW(free_ + used_ == total_, "free {} + used {} != {}", free_.count(), used_.count(), total_.count());
   MemoryPartition p;
-  p[MemoryState::live] = live().count();
-  p[MemoryState::tail] = used_.count() * block_size_.count() - live().count();
+  p[MemoryState::live] = total_written().count();
+  p[MemoryState::tail] = used_.count() * block_size_.count() - total_written().count();
   p[MemoryState::free] = free_.count() * block_size_.count();
   return p;
 }

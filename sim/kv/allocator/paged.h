@@ -17,7 +17,7 @@ class Paged final : public Allocator {
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   [[nodiscard]] std::int64_t decode_demand() const override { return buckets_[cursor_]; }
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
-  [[nodiscard]] std::int64_t admission_demand(const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& need, Tokens first) const override;
   [[nodiscard]] std::int64_t available() const override { return free_.count(); }
   [[nodiscard]] std::int64_t total_grains() const override { return total_.count(); }
   [[nodiscard]] MemoryPartition partition() const override;
@@ -36,7 +36,7 @@ class Paged final : public Allocator {
     --buckets_[bucket(written)];
     (void)id;
   }
-  Grant do_grow_decoding() override;
+  Grant do_grow_decoding(std::span<const Growth> others) override;
   [[nodiscard]] std::size_t bucket(Tokens written) const {
     return (static_cast<std::size_t>(written.count()) + cursor_) % buckets_.size();
   }

@@ -1,0 +1,117 @@
+#include "sim/serving/replica.h"
+
+namespace blockyard::serving {
+namespace {
+
+metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
+
+}  // namespace
+
+Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory,
+                 cost::CostModel& cost, metrics::Collector& collector)
+    : options_(options), scheduler_(&scheduler), memory_(&memory), cost_(&cost), collector_(&collector) {
+  collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+}
+
+void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
+  collector_->advance(now);
+  scheduler_->arrive(id, request);
+  collector_->set_waiting(scheduler_->waiting());
+}
+
+SimTime Replica::begin(SimTime now, SimTime horizon) {
+  for (std::int64_t steps = 0;; ++steps) {
+    if (in_flight_ != InFlight::nothing) end_step(now);
+    if (!stuck_.empty() || (scheduler_->running() == 0 && scheduler_->waiting() == 0)) return kNever;
+    const SimTime end = start_step(now);
+    if (!options_.fast_forward || end >= horizon || steps >= options_.steps_per_event) return end;
+    now = end;
+  }
+}
+
+SimTime Replica::start_step(SimTime now) {
+  collector_->advance(now);
+  SimTime lasts;
+  if (scheduler_->plain_step(plain_batch_)) {
+    in_flight_ = InFlight::plain_step;
+    lasts = duration(plain_batch_);
+  } else {
+    const sched::Batch& batch = scheduler_->schedule(now);
+    in_flight_ = InFlight::step;
+    lasts = duration(batch);
+    record_batch(now, batch);
+    collector_->set_running(scheduler_->running());
+    collector_->set_waiting(scheduler_->waiting());
+  }
+  collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  step_start_ = now;
+  step_end_ = now + lasts;
+  return step_end_;
+}
+
+void Replica::end_step(SimTime now) {
+  CHECK_LAW(now == step_end_, "the step ends at {} ns, told {} ns", step_end_.count(), now.count());
+  collector_->advance(now);
+  if (in_flight_ == InFlight::plain_step) {
+    collector_->token_gap(now - step_start_, plain_batch_.decodes);
+    collector_->step(plain_batch_.decodes, plain_batch_.decodes);
+    steps_without_progress_ = 0;
+  } else {
+    record_outcome(now, scheduler_->complete(now));
+    collector_->set_running(scheduler_->running());
+    collector_->set_waiting(scheduler_->waiting());
+    collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  }
+  in_flight_ = InFlight::nothing;
+}
+
+void Replica::record_batch(SimTime now, const sched::Batch& batch) {
+  for (const RequestId id : batch.admitted) collector_->admitted(record(id), now);
+  for (const RequestId id : batch.preempted) collector_->preempted(record(id), now);
+  for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
+}
+
+void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
+  if (outcome.shared_gap > 0) collector_->token_gap(now - step_start_, outcome.shared_gap);
+  for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
+  for (const RequestId id : outcome.first_tokens) collector_->first_token(record(id), now);
+  for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
+  for (const sched::Restore& r : outcome.restored) collector_->restored(record(r.request), r.stall);
+  for (const sched::Finish& f : outcome.finished) collector_->finished(record(f.request), now, f.generated);
+  finished_ += static_cast<std::int64_t>(outcome.finished.size());
+  collector_->step(outcome.computed, outcome.tokens);
+  check_progress(outcome.progress);
+}
+
+void Replica::check_progress(bool progress) {
+  steps_without_progress_ = progress ? 0 : steps_without_progress_ + 1;
+  if (steps_without_progress_ < options_.no_progress_limit) return;
+  stuck_ = fmt::format(
+      "no progress for {} steps: {} running, {} waiting, {} of {} grains of KV memory free. No request generated a "
+      "token or computed a "
+      "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
+      steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
+      memory_->total_grains());
+}
+
+SimTime Replica::duration(const sched::Batch& batch) {
+  if (batch.empty()) return cost_->empty_step();
+  cost::StepWork work;
+  work.sampled_sequences = batch.sampled;
+  if (!memory_->recomputes_context()) {
+    work.decode_sequences = batch.decodes;
+    work.decode_kv_tokens = batch.decode_context;
+    for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
+    return cost_->step(work);
+  }
+  // Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2
+  // query-key pairs.
+  work.prefill_sequences = batch.decodes;
+  work.prefill_tokens = batch.decode_context;
+  work.prefill_kv_tokens = batch.decode_context;
+  work.prefill_pairs = static_cast<double>(batch.decode_context_squares) / 2;
+  for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.context + chunk.fresh, Tokens(0));
+  return cost_->step(work);
+}
+
+}  // namespace blockyard::serving

@@ -1,0 +1,67 @@
+// One engine: a model on its group of GPUs. Runs the scheduler step after step, asks `cost` how long each takes, and
+// tells the collector what happened. It knows simulated time only as it is told.
+//
+// begin(now, horizon) runs from `now`, at which no step is in flight, and returns when the step in flight ends: the
+// caller calls it again then, or at an arrival if nothing was in flight. Steps that end before `horizon` are run
+// through at once; that changes nothing but the number of events. Cost: O(1 + what changes) a step; a step that only
+// decodes touches sums alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/cost/cost_model.h"
+#include "sim/kv/allocator/allocator.h"
+#include "sim/metrics/collector.h"
+#include "sim/sched/scheduler.h"
+
+namespace blockyard::serving {
+
+struct ReplicaOptions {
+  bool fast_forward = true;
+  std::int64_t steps_per_event = 4096;     // steps run through before the caller gets a word in
+  std::int64_t no_progress_limit = 10000;  // steps without progress after which the run stops
+};
+
+class Replica {
+ public:
+  Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory, cost::CostModel& cost,
+          metrics::Collector& collector);
+
+  void arrive(SimTime now, RequestId id, const workload::Request& request);
+
+  // Ends the step in flight, if any, which must end at `now`; begins the next. Returns its end, kNever if there is
+  // nothing to do.
+  SimTime begin(SimTime now, SimTime horizon);
+
+  [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing; }
+  [[nodiscard]] std::int64_t waiting() const { return scheduler_->waiting(); }
+  [[nodiscard]] std::int64_t finished() const { return finished_; }
+  // Why the run had to stop, "" while it may go on.
+  [[nodiscard]] const std::string& stuck() const { return stuck_; }
+
+ private:
+  enum class InFlight { nothing, plain_step, step };
+
+  void end_step(SimTime now);
+  SimTime start_step(SimTime now);
+  void record_batch(SimTime now, const sched::Batch& batch);
+  void record_outcome(SimTime now, const sched::StepOutcome& outcome);
+  [[nodiscard]] SimTime duration(const sched::Batch& batch);
+  void check_progress(bool progress);
+
+  ReplicaOptions options_;
+  sched::Scheduler* scheduler_;
+  kv::Allocator* memory_;
+  cost::CostModel* cost_;
+  metrics::Collector* collector_;
+  InFlight in_flight_ = InFlight::nothing;
+  SimTime step_start_;
+  SimTime step_end_;
+  sched::Batch plain_batch_;
+  std::int64_t finished_ = 0;
+  std::int64_t steps_without_progress_ = 0;
+  std::string stuck_;
+};
+
+}  // namespace blockyard::serving

@@ -1,0 +1,240 @@
+// Laws of the schedulers on random workloads, and: the path on sums takes the decisions of the walk, step by step.
+#include "sim/sched/running_first.h"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/kv/allocator/strategies.h"
+#include "sim/sched/schedulers.h"
+
+using namespace blockyard;
+using namespace blockyard::sched;
+
+namespace {
+
+struct Scenario {
+  std::string scheduler;
+  std::string strategy;
+  std::string placement;
+  std::string queue_order;
+  Tokens block_size;
+  Tokens capacity;
+  Tokens max_model_len;
+  std::int64_t max_num_seqs = 0;
+  Tokens budget;
+  Tokens threshold;
+  bool chunked = true;
+  std::int64_t watermark = 0;
+  std::vector<std::pair<std::int64_t, workload::Request>> requests;  // step of arrival, ascending
+};
+
+Scenario random_scenario() {
+  Scenario s;
+  s.scheduler = *rc::gen::elementOf(std::vector<std::string>{"vllm-v1", "vllm-v1", "orca"});
+  s.strategy = *rc::gen::elementOf(std::vector<std::string>{"paged", "paged", "paged", "contiguous", "none"});
+  s.placement = *rc::gen::elementOf(std::vector<std::string>{"buddy", "first_fit"});
+  s.queue_order = *rc::gen::elementOf(std::vector<std::string>{"fcfs", "fcfs", "priority"});
+  s.block_size = Tokens(*rc::gen::element(1, 3, 4, 16));
+  s.max_model_len = Tokens(*rc::gen::inRange(16, 80));
+  s.capacity = s.block_size * *rc::gen::inRange<std::int64_t>((s.max_model_len.count() + 15) / s.block_size.count() + 1,
+                                                              400 / s.block_size.count() + 30);
+  s.max_num_seqs = *rc::gen::inRange(1, 12);
+  s.threshold = Tokens(*rc::gen::element(0, 0, 5, 17));
+  s.chunked = *rc::gen::arbitrary<bool>();
+  const std::int64_t least = s.chunked ? s.max_num_seqs : std::max(s.max_num_seqs, s.max_model_len.count());
+  s.budget = Tokens(*rc::gen::inRange<std::int64_t>(least, least + 60));
+  s.watermark = *rc::gen::element(0, 0, 1);
+  const int n = *rc::gen::inRange(1, 40);
+  std::int64_t step = 0;
+  for (int i = 0; i < n; ++i) {
+    step += *rc::gen::element(0, 0, 0, 1, 2, 7);
+    workload::Request r;
+    r.arrival = SimTime(step);
+    r.prompt_tokens = Tokens(*rc::gen::inRange<std::int64_t>(1, s.max_model_len.count()));
+    r.output_tokens = Tokens(*rc::gen::inRange(1, 40));
+    r.max_tokens = r.output_tokens + Tokens(*rc::gen::element(0, 0, 9));
+    r.priority = *rc::gen::inRange(0, 3);
+    s.requests.emplace_back(step, r);
+  }
+  return s;
+}
+
+// One engine that takes a fixed time a step.
+struct Engine {
+  Engine(const Scenario& scenario, bool fast_forward)
+      : memory(kv::make_allocator(scenario.strategy, {scenario.capacity, scenario.block_size, scenario.max_model_len,
+                                                      "max_model_len", scenario.placement})) {
+    RunningFirstOptions options;
+    options.max_num_seqs = scenario.max_num_seqs;
+    options.max_num_batched_tokens = scenario.budget;
+    options.max_model_len = scenario.max_model_len;
+    options.long_prefill_token_threshold = scenario.threshold;
+    options.chunked_prefill = scenario.chunked;
+    options.queue_order = scenario.queue_order;
+    options.watermark_grains = scenario.strategy == "paged" ? scenario.watermark : 0;
+    options.fast_forward = fast_forward;
+    watermark = options.watermark_grains;
+    scheduler = make_scheduler(scenario.scheduler, options, *memory);
+  }
+  std::unique_ptr<kv::Allocator> memory;
+  std::unique_ptr<Scheduler> scheduler;
+  std::int64_t watermark = 0;
+};
+
+std::vector<std::int64_t> all_gaps(const StepOutcome& outcome, SimTime duration) {
+  std::vector<std::int64_t> gaps(static_cast<std::size_t>(outcome.shared_gap), duration.count());
+  for (const SimTime gap : outcome.gaps) gaps.push_back(gap.count());
+  std::sort(gaps.begin(), gaps.end());
+  return gaps;
+}
+
+template <class T>
+std::vector<std::int64_t> numbers(const std::vector<T>& list, std::int64_t (*key)(const T&)) {
+  std::vector<std::int64_t> out;
+  for (const T& x : list) out.push_back(key(x));
+  return out;
+}
+
+std::int64_t id_of(const RequestId& id) { return static_cast<std::int64_t>(id); }
+
+constexpr SimTime kStep(10);
+constexpr std::int64_t kMaxSteps = 6000;
+
+}  // namespace
+
+TEST_CASE("the path on sums takes the decisions of the walk") {
+  REQUIRE(rc::check([] {
+    const Scenario scenario = random_scenario();
+    Engine fast(scenario, true);
+    Engine walk(scenario, false);
+    std::size_t next = 0;
+    std::map<std::int64_t, std::int64_t> generated;
+    std::int64_t arrived = 0;
+    std::int64_t finished = 0;
+    for (std::int64_t step = 0; step < kMaxSteps && (finished < arrived || next < scenario.requests.size()); ++step) {
+      for (; next < scenario.requests.size() && scenario.requests[next].first <= step; ++next) {
+        const workload::Request& r = scenario.requests[next].second;
+        const kv::SequenceNeed need = need_of(r, scenario.max_model_len);
+        if (!walk.memory->why_never(need).empty()) continue;
+        if (walk.memory->admission_demand(SequenceId::none, need, need.true_end) + walk.watermark >
+            walk.memory->total_grains())
+          continue;
+        fast.scheduler->arrive(static_cast<RequestId>(next), r);
+        walk.scheduler->arrive(static_cast<RequestId>(next), r);
+        ++arrived;
+      }
+      const SimTime now = kStep * step;
+      Batch plain;
+      const bool is_plain = fast.scheduler->plain_step(plain);
+      const Batch& a = is_plain ? plain : fast.scheduler->schedule(now);
+      const Batch& b = walk.scheduler->schedule(now);
+      RC_ASSERT(a.decodes == b.decodes);
+      RC_ASSERT(a.decode_context == b.decode_context);
+      RC_ASSERT(a.decode_context_squares == b.decode_context_squares);
+      RC_ASSERT(a.sampled == b.sampled);
+      RC_ASSERT(a.chunks.size() == b.chunks.size());
+      for (std::size_t i = 0; i < a.chunks.size(); ++i) {
+        RC_ASSERT(a.chunks[i].fresh == b.chunks[i].fresh);
+        RC_ASSERT(a.chunks[i].context == b.chunks[i].context);
+      }
+      RC_ASSERT(a.admitted == b.admitted);
+      RC_ASSERT(a.preempted == b.preempted);
+      RC_ASSERT(a.refused_although_free == b.refused_although_free);
+      RC_ASSERT(fast.memory->partition().slots == walk.memory->partition().slots);
+      RC_ASSERT(fast.scheduler->running() == walk.scheduler->running());
+      RC_ASSERT(fast.scheduler->waiting() == walk.scheduler->waiting());
+      RC_ASSERT(walk.scheduler->running() <= scenario.max_num_seqs);
+      std::int64_t fresh = a.decodes;
+      for (const Chunk& chunk : a.chunks) fresh += chunk.fresh.count();
+      if (scenario.scheduler == "vllm-v1") RC_ASSERT(fresh <= scenario.budget.count());
+
+      const SimTime end = now + kStep;
+      const StepOutcome& y = walk.scheduler->complete(end);
+      if (is_plain) {
+        RC_ASSERT(y.tokens == plain.decodes);
+        RC_ASSERT(y.computed == plain.decodes);
+        RC_ASSERT(y.finished.empty());
+        RC_ASSERT(all_gaps(y, kStep) ==
+                  std::vector<std::int64_t>(static_cast<std::size_t>(plain.decodes), kStep.count()));
+      } else {
+        const StepOutcome& x = fast.scheduler->complete(end);
+        RC_ASSERT(x.tokens == y.tokens);
+        RC_ASSERT(x.computed == y.computed);
+        RC_ASSERT(x.progress == y.progress);
+        RC_ASSERT(all_gaps(x, kStep) == all_gaps(y, kStep));
+        RC_ASSERT(x.first_tokens == y.first_tokens);
+        const auto finish_id = +[](const Finish& f) { return id_of(f.request); };
+        const auto stall = +[](const Restore& r) { return r.stall.count(); };
+        const auto again = +[](const Recompute& r) { return r.tokens.count(); };
+        RC_ASSERT(numbers(x.finished, finish_id) == numbers(y.finished, finish_id));
+        RC_ASSERT(numbers(x.restored, stall) == numbers(y.restored, stall));
+        RC_ASSERT(numbers(x.recomputed, again) == numbers(y.recomputed, again));
+      }
+      for (const Finish& f : y.finished) {
+        const workload::Request& r = scenario.requests[index_of(f.request)].second;
+        RC_ASSERT(f.generated == need_of(r, scenario.max_model_len).true_end - r.prompt_tokens + Tokens(1));
+      }
+      finished += static_cast<std::int64_t>(y.finished.size());
+      RC_ASSERT(arrived == finished + walk.scheduler->running() + walk.scheduler->waiting());
+    }
+    // Equal (priority, arrival) can preempt in a circle, as in the engine; every other run ends.
+    if (scenario.queue_order == "fcfs") RC_ASSERT(finished == arrived);
+    RC_TAG(scenario.scheduler + " " + scenario.strategy + " " + scenario.queue_order);
+  }));
+}
+
+TEST_CASE("two requests of 800 + 400 in 100 blocks of 16: one preemption, none with a watermark of one block") {
+  const auto preemptions = [](std::int64_t blocks, std::int64_t watermark) {
+    Scenario s;
+    s.scheduler = "vllm-v1";
+    s.strategy = "paged";
+    s.placement = "buddy";
+    s.queue_order = "fcfs";
+    s.block_size = Tokens(16);
+    s.capacity = Tokens(16) * blocks;
+    s.max_model_len = Tokens(2048);
+    s.max_num_seqs = 256;
+    s.budget = Tokens(2048);
+    s.watermark = watermark;
+    Engine engine(s, true);
+    workload::Request r;
+    r.prompt_tokens = Tokens(800);
+    r.output_tokens = r.max_tokens = Tokens(400);
+    engine.scheduler->arrive(RequestId{0}, r);
+    engine.scheduler->arrive(RequestId{1}, r);
+    std::size_t preempted = 0;
+    std::size_t finished = 0;
+    for (std::int64_t step = 0; finished < 2; ++step) {
+      REQUIRE(step < 2000);
+      preempted += engine.scheduler->schedule(kStep * step).preempted.size();
+      finished += engine.scheduler->complete(kStep * (step + 1)).finished.size();
+    }
+    return preempted;
+  };
+  // 50 + 50 blocks hold the prompts; the 801st token of each needs a 51st.
+  CHECK(preemptions(100, 0) == 1);
+  CHECK(preemptions(100, 1) == 0);
+  // The second prompt does not fit into 99, so that it waits.
+  CHECK(preemptions(99, 0) == 0);
+}
+
+TEST_CASE("generation stops at max_tokens, at max_model_len, and yields at least one token") {
+  const auto end_of = [](std::int64_t prompt, std::int64_t output, std::int64_t max_tokens) {
+    workload::Request r;
+    r.prompt_tokens = Tokens(prompt);
+    r.output_tokens = Tokens(output);
+    r.max_tokens = Tokens(max_tokens);
+    return need_of(r, Tokens(100)).true_end.count();
+  };
+  CHECK(end_of(10, 5, 5) == 14);
+  CHECK(end_of(10, 50, 5) == 14);
+  CHECK(end_of(10, 500, 500) == 99);
+  CHECK(end_of(99, 5, 5) == 99);
+  CHECK(end_of(10, 0, 0) == 10);
+}
