@@ -1,0 +1,26 @@
+// The keys of a scenario. Which names a policy key takes is the caller's to say: they stand in the tables of the rooms
+// that own the policies.
+#pragma once
+
+#include "sim/base/named.h"
+#include "sim/scenario/schema.h"
+
+namespace blockyard::scenario {
+
+struct Vocabulary {
+  NameDocs models;  // entries of configs/models and configs/gpus; a path to a file is always accepted too
+  NameDocs gpus;
+  NameDocs trace_formats;  // without "auto"
+  NameDocs arrival_processes;
+  NameDocs length_distributions;
+  NameDocs max_tokens_rules;
+  NameDocs schedulers;
+  NameDocs queue_orders;
+  NameDocs strategies;
+  NameDocs reservations;
+  NameDocs placements;
+};
+
+[[nodiscard]] Schema scenario_schema(const Vocabulary& vocabulary);
+
+}  // namespace blockyard::scenario
