@@ -1,7 +1,6 @@
 #include "sim/cli/progress.h"
 
 #include <fmt/format.h>
-#include <spdlog/logger.h>
 #include <spdlog/sinks/ostream_sink.h>
 
 #include <algorithm>

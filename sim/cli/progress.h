@@ -4,6 +4,8 @@
 // of the clock.
 #pragma once
 
+#include <spdlog/logger.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,10 +15,6 @@
 
 #include "sim/base/quantities.h"
 #include "sim/cli/command.h"
-
-namespace spdlog {
-class logger;
-}
 
 namespace blockyard::cli {
 
