@@ -47,9 +47,9 @@ class Document {
   [[nodiscard]] Blocks blocks(std::string_view path) const;
   [[nodiscard]] Bytes bytes(std::string_view path) const;
   [[nodiscard]] SimTime time(std::string_view path) const;
-  [[nodiscard]] double requests_per_s(std::string_view path) const;
-  [[nodiscard]] double bytes_per_s(std::string_view path) const;
-  [[nodiscard]] double flops_per_s(std::string_view path) const;
+  [[nodiscard]] double rate(std::string_view path) const;       // requests per second
+  [[nodiscard]] double bandwidth(std::string_view path) const;  // bytes per second
+  [[nodiscard]] double flops(std::string_view path) const;      // operations per second
 
   // Where the value stands; of a key not given, where its nearest section does; else the file.
   [[nodiscard]] Place place(std::string_view path) const;
@@ -61,7 +61,7 @@ class Document {
 
   // For the reader of files.
   void set(std::size_t node, Value value, Place place);
-  void set_section(std::size_t node, Place place);
+  void set_section(std::size_t node, const Place& place);
 
  private:
   struct Slot {

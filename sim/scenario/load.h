@@ -1,8 +1,8 @@
 // YAML -> Document. Every error is found in one pass and thrown together as InputError, each with file:line:column:
 // unknown keys (with the nearest name), duplicates, wrong kinds, missing or wrong units, values out of range, required
-// keys that are missing, files that are not there. A syntax error is the only one then. Later `sets` win over earlier
-// ones and over the file; the file is validated nonetheless. The environment is not read.
-// Cost: linear in the text, but for the nearest name of an unknown key (names at its level).
+// keys that are missing, files that are not there. A syntax error hides the file's other errors. Later `sets` win over
+// earlier ones and over the file; the file is validated nonetheless. The environment is not read. Cost: linear in the
+// text, but for the nearest name of an unknown key (names at its level).
 #pragma once
 
 #include <filesystem>

@@ -19,6 +19,10 @@ struct Vocabulary {
   NameDocs strategies;
   NameDocs reservations;
   NameDocs placements;
+  NameDocs kv_dtypes;  // without "auto"
+  NameDocs preemption_modes;
+  NameDocs victims;
+  NameDocs cost_models;
 };
 
 [[nodiscard]] Schema scenario_schema(const Vocabulary& vocabulary);

@@ -10,7 +10,8 @@
 //   });
 //
 // Laws (checked when the schema is built): paths are unique and no key is a section; every fallback is a valid value of
-// its key. Lookup O(1) by path.
+// its key; a key is required only in a section that
+// it stands in. Lookup O(1) by path.
 #pragma once
 
 #include <cstddef>
@@ -49,20 +50,15 @@ struct Accept {
   constexpr Accept(Kind accepted, Limits within = {}) : kind(accepted), limits(within) {}
 };
 
-enum class Presence {
-  optional,             // may be absent; has the fallback, or no value
-  required,             // must be given
-  required_in_section,  // must be given where its section is
-};
-
 struct Key {
-  std::string path;                     // "engine.max_num_seqs"
-  std::vector<Accept> accepts;          // kinds, beside the words
-  NameDocs words;                       // words taken as such: the names of an enumeration, "auto", "unlimited"
-  std::optional<std::string> fallback;  // default, as text
-  Presence presence = Presence::optional;
-  std::string doc;                   // one line
-  std::vector<std::string> aliases;  // names that other programs give it: answered with the right path
+  std::string path;                       // "engine.max_num_seqs"
+  std::vector<Accept> accepts{};          // kinds, beside the words
+  NameDocs words{};                       // words taken as such: the names of an enumeration, "auto", "unlimited"
+  std::optional<std::string> fallback{};  // default, as text; none = no value
+  // The section that cannot be without this key: "" = the whole file, so that it must always be given.
+  std::optional<std::string> required_in{};
+  std::string doc{};                   // one line
+  std::vector<std::string> aliases{};  // names that other programs give it: answered with the right path
 };
 
 struct SectionDoc {
@@ -93,6 +89,8 @@ class Schema {
   [[nodiscard]] std::optional<std::size_t> find(std::string_view path) const;  // a node: key or section
   [[nodiscard]] std::optional<std::size_t> child(std::size_t node, std::string_view name) const;
   [[nodiscard]] std::vector<std::string> names_in(std::size_t section) const;
+  // Is the node the section itself or something in it?
+  [[nodiscard]] bool is_within(std::size_t node, std::string_view section) const;
   // The key that another program's name means, or whose last name it is if only one key has it; else "".
   [[nodiscard]] std::string path_for(std::string_view name) const;
 

@@ -32,7 +32,7 @@ struct Value {
   Kind kind = Kind::text;
   std::int64_t count = 0;  // boolean (0, 1), integer, tokens, blocks, bytes, time (ns)
   double number = 0;       // real, rate, bandwidth, flops
-  std::string text;        // text, word, file (resolved)
+  std::string text{};      // text, word, file (resolved)
 };
 
 // A unit and its size in the kind's base unit: bytes, ns, requests/s, bytes/s, FLOP/s.
@@ -41,14 +41,14 @@ struct Unit {
   double size;
 };
 
-[[nodiscard]] std::span<const Unit> units_of(Kind kind);  // none for kinds without units
-[[nodiscard]] bool is_quantity(Kind kind);                // has units (for tokens, optional)
-[[nodiscard]] std::string_view noun_of(Kind kind);        // "an integer", "a time"
-[[nodiscard]] std::string_view example_of(Kind kind);     // "250 ms"
-[[nodiscard]] std::string_view base_unit_of(Kind kind);   // of limits: "s" for time, "B" for bytes, "" without
-[[nodiscard]] double in_base_unit(const Value& value);    // of a number or quantity; time in seconds
-[[nodiscard]] std::string units_listed(Kind kind);        // "ns, us, ms, s, min, h or d"
-[[nodiscard]] std::string quoted(std::string_view text);  // in quotes, cut where long, control characters escaped
+[[nodiscard]] std::span<const Unit> units_of(Kind kind);     // none for kinds without units
+[[nodiscard]] bool is_quantity(Kind kind);                   // has units (for tokens, optional)
+[[nodiscard]] std::string_view noun_of(Kind kind);           // "an integer", "a time"
+[[nodiscard]] std::string_view example_of(Kind kind);        // "250 ms"
+[[nodiscard]] std::string_view base_unit_of(Kind kind);      // of limits: "s" for time, "B" for bytes, "" without
+[[nodiscard]] double in_base_unit(const Value& value);       // of a number or quantity; time in seconds
+[[nodiscard]] std::string units_listed(Kind kind);           // "ns, us, ms, s, min, h or d"
+[[nodiscard]] std::string in_quotes(std::string_view text);  // in quotes, cut where long, control characters escaped
 
 // A number followed by a unit, or by nothing ("" then). nullopt: the text does not start with a number.
 struct NumberAndUnit {

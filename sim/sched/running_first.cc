@@ -1,6 +1,7 @@
 #include "sim/sched/running_first.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace blockyard::sched {
 
@@ -88,7 +89,7 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
     if (wanted_[i] <= Tokens(0)) continue;
     growths_.push_back({prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]});
-    planned_.push_back({prefilling_[i], wanted_[i], Tokens(0)});
+    planned_.push_back({prefilling_[i], wanted_[i], PlanEntry::Kind::running, Tokens(0)});
     budget_ -= wanted_[i];
   }
   const kv::Grant grant = memory_->grow_decoding(growths_);
@@ -144,7 +145,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
       }
     }
     if (!granted) break;
-    planned_.push_back({current, n, Tokens(0)});
+    planned_.push_back({current, n, PlanEntry::Kind::running, Tokens(0)});
     budget_ -= n;
     current = table_[current].next;
     for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
@@ -200,7 +201,7 @@ void RunningFirst::admit_waiting() {
     waiting_->pop_front();
     running_.append(id);
     prefilling_.push_back(id);
-    planned_.push_back({id, n, hit});
+    planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
     budget_ -= n;
   }
   head_blocked_ = refused && planned_.empty();
@@ -305,20 +306,62 @@ void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
 
 void RunningFirst::finish(SequenceId id) {
   Sequence& s = table_[id];
-  if (s.in_cohort) {
-    running_.leave(id);
-  } else {
-    std::erase(prefilling_, id);
-  }
+  if (s.in_cohort) running_.leave(id);
   CHECK_LAW(s.generated == s.output && memory_->written(id) == s.need.true_end,
             "request {} ends with {} of {} tokens, {} of {} written", index_of(s.id), s.generated.count(),
             s.output.count(), memory_->written(id).count(), s.need.true_end.count());
+  outcome_.finished.push_back({s.id, s.generated});
+  end(id);
+}
+
+// A running sequence, no longer of the cohort, ends for good.
+void RunningFirst::end(SequenceId id) {
+  std::erase(prefilling_, id);
   memory_->release(id);
   memory_->forget(id);
   running_.remove(id);
-  outcome_.finished.push_back({s.id, s.generated});
   table_.remove(id);
   head_blocked_ = false;
+}
+
+bool RunningFirst::abort(RequestId request) {
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    if (table_[id].id != request) continue;
+    if (table_[id].in_cohort) running_.leave(id);
+    end(id);
+    return true;
+  }
+  const std::optional<Waiting> waiting = waiting_->remove(request);
+  if (!waiting) return false;
+  if (waiting->sequence != SequenceId::none) {
+    memory_->forget(waiting->sequence);
+    table_.remove(waiting->sequence);
+  }
+  memory_->clear_refusal();
+  head_blocked_ = false;
+  return true;
+}
+
+void RunningFirst::describe_plan(std::vector<PlanEntry>& out) const {
+  out.clear();
+  auto planned = planned_.begin();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    if (planned != planned_.end() && planned->id == id) {
+      out.push_back({table_[id].id, planned->fresh, planned->kind, planned->hit});
+      ++planned;
+    } else if (cohort_planned_ && table_[id].in_cohort) {
+      out.push_back({table_[id].id, Tokens(1), PlanEntry::Kind::running, Tokens(0)});
+    }
+  }
+}
+
+void RunningFirst::running_list(std::vector<RequestId>& requests, std::vector<SequenceId>& sequences) const {
+  requests.clear();
+  sequences.clear();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    requests.push_back(table_[id].id);
+    sequences.push_back(id);
+  }
 }
 
 bool RunningFirst::plain_step(Batch& batch) {

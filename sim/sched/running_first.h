@@ -44,14 +44,18 @@ class RunningFirst final : public Scheduler {
   const Batch& schedule(SimTime now) override;
   const StepOutcome& complete(SimTime now) override;
   bool plain_step(Batch& batch) override;
+  bool abort(RequestId id) override;
   [[nodiscard]] std::int64_t running() const override { return running_.size(); }
   [[nodiscard]] std::int64_t waiting() const override { return waiting_->size(); }
+  void describe_plan(std::vector<PlanEntry>& out) const override;
+  void running_list(std::vector<RequestId>& requests, std::vector<SequenceId>& sequences) const override;
 
  private:
   // A sequence that this step computes tokens for on its own account, outside the cohort.
   struct Planned {
     SequenceId id = SequenceId::none;
     Tokens fresh;
+    PlanEntry::Kind kind = PlanEntry::Kind::running;
     Tokens hit;  // at admission: tokens found in the prefix cache
   };
 
@@ -70,6 +74,7 @@ class RunningFirst final : public Scheduler {
   void describe_batch();
   void complete_planned(const Planned& planned, SimTime now);
   void finish(SequenceId id);
+  void end(SequenceId id);
 
   RunningFirstOptions options_;
   bool victims_by_priority_;

@@ -63,6 +63,15 @@ struct StepOutcome {
   bool progress = false;  // some request generated a token, or computed a position for the first time
 };
 
+// One line of a step's plan, as recorded runs of engines have it.
+struct PlanEntry {
+  enum class Kind { running, admitted, resumed };
+  RequestId request{};
+  Tokens fresh;
+  Kind kind = Kind::running;
+  Tokens hit;  // tokens found in the prefix cache; 0 if running
+};
+
 // What a request writes under a limit of `max_model_len` tokens: generation stops when prompt + output reach it, or
 // max_tokens. At least one token comes out of every prefill. The prompt is shorter than the limit.
 [[nodiscard]] kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len);
@@ -82,8 +91,17 @@ class Scheduler {
   // (schedule and complete in one), fills the batch's sums and returns true. Otherwise nothing has changed. O(1).
   virtual bool plain_step(Batch& batch) = 0;
 
+  // The client gives up on a request: it leaves its queue and its memory is free at once. False if it is not here.
+  // Between steps only.
+  virtual bool abort(RequestId id) = 0;
+
   [[nodiscard]] virtual std::int64_t running() const = 0;
   [[nodiscard]] virtual std::int64_t waiting() const = 0;
+
+  // For comparison with recorded runs; O(batch). The plan of the step just scheduled, in scheduling order; the running
+  // list.
+  virtual void describe_plan(std::vector<PlanEntry>& out) const = 0;
+  virtual void running_list(std::vector<RequestId>& requests, std::vector<SequenceId>& sequences) const = 0;
 };
 
 }  // namespace blockyard::sched

@@ -1,9 +1,10 @@
 // Who is next to be admitted: the contract of every queue order. Preempted requests wait here too, with their sequence.
-// Cost: fcfs O(1) a call, priority O(log n); remove O(1) for the oldest.
+// Cost: fcfs O(1) a call, priority O(log n), but for remove.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "sim/base/ids.h"
@@ -30,6 +31,8 @@ class WaitingQueue {
   virtual void push_preempted(const Waiting& waiting) = 0;  // a request that lost its memory
   [[nodiscard]] virtual Waiting& front() = 0;               // not empty; its key must not be changed
   virtual void pop_front() = 0;
+  // Takes one out from wherever it is; none if it is not here. O(requests before it) or O(n).
+  virtual std::optional<Waiting> remove(RequestId id) = 0;
   [[nodiscard]] virtual std::int64_t size() const = 0;
 };
 

@@ -1,5 +1,6 @@
 // First come, first served: arrivals join at the back, preempted requests return to the front.
-// A ring that doubles: nothing is allocated once it has seen its longest queue. All calls O(1).
+// A ring that doubles: nothing is allocated once it has seen its longest queue. All calls O(1), but for remove: O(those
+// before it).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ class Fcfs final : public WaitingQueue {
  public:
   void push(const Waiting& waiting) override {
     make_room();
-    ring_[(first_ + size_) & (ring_.size() - 1)] = waiting;
+    at(size_) = waiting;
     ++size_;
   }
   void push_preempted(const Waiting& waiting) override {
@@ -33,13 +34,24 @@ class Fcfs final : public WaitingQueue {
     first_ = (first_ + 1) & (ring_.size() - 1);
     --size_;
   }
+  std::optional<Waiting> remove(RequestId id) override {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (at(i).id != id) continue;
+      const Waiting removed = at(i);
+      for (; i > 0; --i) at(i) = at(i - 1);
+      pop_front();
+      return removed;
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(size_); }
 
  private:
+  Waiting& at(std::size_t i) { return ring_[(first_ + i) & (ring_.size() - 1)]; }
   void make_room() {
     if (size_ < ring_.size()) return;
     std::vector<Waiting> larger(ring_.empty() ? 64 : 2 * ring_.size());
-    for (std::size_t i = 0; i < size_; ++i) larger[i] = ring_[(first_ + i) & (ring_.size() - 1)];
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = at(i);
     ring_ = std::move(larger);
     first_ = 0;
   }

@@ -26,6 +26,15 @@ class Priority final : public WaitingQueue {
     CHECK_LAW(!queue_.empty(), "pop of an empty queue");
     queue_.erase(queue_.begin());
   }
+  std::optional<Waiting> remove(RequestId id) override {
+    for (auto entry = queue_.begin(); entry != queue_.end(); ++entry) {
+      if (entry->second.id != id) continue;
+      const Waiting removed = entry->second;
+      queue_.erase(entry);
+      return removed;
+    }
+    return std::nullopt;
+  }
   [[nodiscard]] std::int64_t size() const override { return static_cast<std::int64_t>(queue_.size()); }
 
  private:

@@ -1,0 +1,44 @@
+// How long a step takes: from plain sums over its batch to nanoseconds. Law: the empty batch aside, a step takes >= 1
+// ns, and more work never takes less time. Cost: O(1) a step, whatever the batch; rounded once, at the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/base/quantities.h"
+
+namespace blockyard::cost {
+
+// The work of one step; all zero = an empty step.
+struct StepWork {
+  std::int64_t decode_sequences = 0;   // sequences that compute one new token on top of a KV context
+  std::int64_t decode_kv_tokens = 0;   // sum of their context lengths, the new token included
+  std::int64_t prefill_sequences = 0;  // chunks
+  std::int64_t prefill_tokens = 0;     // sum of the chunks' lengths n
+  double prefill_pairs = 0;  // query-key pairs: sum of n*c + n*n/2 (c = context before the chunk), times the share of
+                             // the GPU that the kernel leaves idle; add_chunk knows it
+  std::int64_t prefill_kv_tokens = 0;  // sum of c + n: tokens whose KV the chunks read
+  std::int64_t sampled_sequences = 0;  // sequences that yield a token in this step: rows of the output head
+
+  [[nodiscard]] bool empty() const { return decode_sequences == 0 && prefill_tokens == 0; }
+};
+
+class CostModel {
+ public:
+  CostModel() = default;
+  CostModel(const CostModel&) = delete;
+  CostModel& operator=(const CostModel&) = delete;
+  virtual ~CostModel() = default;
+
+  // Adds one chunk of `fresh` tokens on top of `context`. Leaves sampled_sequences alone: whether a chunk ends its
+  // prefill is not known here.
+  virtual void add_chunk(StepWork& work, Tokens fresh, Tokens context) const = 0;
+  // Fills its tables as sizes occur, hence not const; the result does not depend on what was asked before.
+  [[nodiscard]] virtual SimTime step(const StepWork& work) = 0;
+  // What the engine spends on a step in which nothing runs; > 0, so that simulated time advances.
+  [[nodiscard]] virtual SimTime empty_step() const = 0;
+  // One line for the report: which constants, from where, with what error.
+  [[nodiscard]] virtual std::string provenance() const = 0;
+};
+
+}  // namespace blockyard::cost

@@ -1,0 +1,94 @@
+// Paged KV memory with named blocks and the engine's prefix cache: a full block is found again by its tokens and all
+// before them. Blocks are taken from the head of the pool's free queue and freed, last of a table first, to its tail; a
+// block keeps its content in the queue until it is taken again, which is its eviction. Blocks become findable when they
+// are planned, not when they are computed. Same decisions as vLLM 0.13 block by block (recorded runs prove it); with
+// `caching` off, the same order without any sharing.
+//
+// Cost: O(1) a block taken, published, shared or freed; find_prefix O(blocks found). Decoding sequences stand in
+// buckets by (written mod block_size): one bucket takes blocks in a step, its neighbour publishes those that are full.
+// Ledger: a block with an owner is live but for its tail; a free block with a content is cached.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/kv/allocator/allocator.h"
+#include "sim/kv/block_pool.h"
+#include "sim/kv/prefix/content_tree.h"
+
+namespace blockyard::kv {
+
+class PagedCached final : public Allocator {
+ public:
+  // `blocks` with the engine's null block: blocks - 1 are usable. `contents` (may be null if `caching` is off) outlives
+  // the allocator.
+  PagedCached(Blocks blocks, Tokens block_size, bool caching, ContentSource* contents);
+
+  [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
+  Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
+  void forget(SequenceId id) override;
+  [[nodiscard]] std::int64_t decode_demand() const override;
+  [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
+  [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t available() const override { return pool_.free().count(); }
+  [[nodiscard]] std::int64_t total_grains() const override { return pool_.capacity().count(); }
+  [[nodiscard]] MemoryPartition partition() const override;
+  [[nodiscard]] Tokens largest_free() const override { return block_size_ * pool_.free().count(); }
+
+  // The state behind the decisions, for comparison with recorded runs.
+  [[nodiscard]] Blocks free_blocks() const { return pool_.free(); }
+  void free_queue(std::vector<BlockId>& out) const { pool_.free_queue(out); }
+  [[nodiscard]] const std::vector<BlockId>& block_table(SequenceId id) const { return held_[index_of(id)].table; }
+  [[nodiscard]] std::int64_t registered_hashes() const { return tree_.registered(); }
+  [[nodiscard]] std::int64_t evictions() const { return evictions_; }
+
+ private:
+  struct Held {
+    std::vector<BlockId> table;
+    Path path;
+    bool has_path = false;
+    std::int32_t path_blocks = 0;
+    std::int32_t hit = 0;        // blocks found by the last find_prefix
+    std::int32_t hit_free = 0;   // of those, free ones
+    std::int32_t published = 0;  // blocks of the table that are published, or were found
+    std::uint64_t order = 0;     // of admission
+  };
+  struct Block {
+    NodeId node = kNoNode;  // its content, kNoNode = none
+    std::int32_t position = 0;
+  };
+
+  Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) override;
+  Grant do_grow(SequenceId id, Tokens from, Tokens to) override;
+  void do_release(SequenceId id, Tokens written) override;
+  void do_start_decoding(SequenceId id, Tokens written) override;
+  void do_stop_decoding(SequenceId id, Tokens written) override;
+  Grant do_grow_decoding(std::span<const Growth> others) override;
+
+  void make_path(Held& held, RequestId request);
+  void extend(Held& held, std::int64_t blocks);
+  void publish(Held& held, Tokens total);
+  void take_one(SequenceId id) { extend(held_[index_of(id)], 1); }
+  void publish_one(SequenceId id);
+  [[nodiscard]] std::vector<SequenceId>& bucket(Tokens written) {
+    return buckets_[(static_cast<std::size_t>(written.count()) + cursor_) % buckets_.size()];
+  }
+
+  Tokens block_size_;
+  bool caching_;
+  ContentSource* contents_;
+  BlockPool pool_;
+  ContentTree tree_;
+  std::vector<Block> blocks_;
+  std::vector<BlockId> next_duplicate_;
+  std::vector<Held> held_;
+  std::vector<std::vector<SequenceId>> buckets_;  // each in order of admission
+  std::size_t cursor_ = 0;                        // (-decode steps) mod block_size
+  std::uint64_t admissions_ = 0;
+  std::int64_t table_blocks_ = 0;  // sum of the tables' sizes; a shared block counts once a table
+  std::int64_t cached_ = 0;        // free blocks with a content
+  std::int64_t evictions_ = 0;
+  Content content_;  // scratch of make_path
+};
+
+}  // namespace blockyard::kv

@@ -1,0 +1,34 @@
+#include "sim/kv/block_pool.h"
+
+#include <bit>
+
+namespace blockyard::kv {
+
+BlockPool::BlockPool(Blocks blocks)
+    : ring_(std::bit_ceil(2 * static_cast<std::size_t>(blocks.count())), kNoBlock),
+      mask_(ring_.size() - 1),
+      place_(static_cast<std::size_t>(blocks.count())),
+      references_(static_cast<std::size_t>(blocks.count())) {
+  for (std::int64_t id = 1; id < blocks.count(); ++id) push(static_cast<BlockId>(id));
+}
+
+void BlockPool::close_up() {
+  std::uint64_t to = head_;
+  for (std::uint64_t from = head_; from < tail_; ++from) {
+    const BlockId block = ring_[from & mask_];
+    if (block == kNoBlock) continue;
+    ring_[to & mask_] = block;
+    place_[block] = to;
+    ++to;
+  }
+  tail_ = to;
+}
+
+void BlockPool::free_queue(std::vector<BlockId>& out) const {
+  out.clear();
+  for (std::uint64_t at = head_; at < tail_; ++at) {
+    if (ring_[at & mask_] != kNoBlock) out.push_back(ring_[at & mask_]);
+  }
+}
+
+}  // namespace blockyard::kv

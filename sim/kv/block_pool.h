@@ -1,0 +1,75 @@
+// A pool of named KV blocks with reference counts and the engine's free queue: blocks are taken from its head, those
+// freed join its tail, and a free block whose content is found again leaves it from the middle. The queue is a ring of
+// ids in which a block that left leaves a gap; the ring is closed up when it is full, so that every call is amortised
+// O(1). Law: free + used == capacity; a block is free exactly if its count is 0. Source: vLLM 0.13, BlockPool and
+// FreeKVCacheBlockQueue. Block 0 is the engine's null block: it is never handed out.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/base/quantities.h"
+#include "sim/kv/prefix/content_tree.h"
+
+namespace blockyard::kv {
+
+class BlockPool {
+ public:
+  // `blocks` with the null block: ids 1 .. blocks - 1 are handed out, in this order at first.
+  explicit BlockPool(Blocks blocks);
+
+  [[nodiscard]] Blocks capacity() const { return Blocks(static_cast<std::int64_t>(references_.size()) - 1); }
+  [[nodiscard]] Blocks free() const { return Blocks(free_); }
+  [[nodiscard]] std::uint32_t references(BlockId block) const { return references_[block]; }
+
+  // The head of the free queue, with one reference. There must be one.
+  BlockId take() {
+    CHECK_LAW(free_ > 0, "a block is taken from an empty pool");
+    while (ring_[head_ & mask_] == kNoBlock) ++head_;
+    const BlockId block = ring_[head_ & mask_];
+    ++head_;
+    --free_;
+    references_[block] = 1;
+    return block;
+  }
+
+  // One reference more; a free block leaves the queue.
+  void touch(BlockId block) {
+    if (references_[block]++ == 0) {
+      ring_[place_[block] & mask_] = kNoBlock;
+      --free_;
+    }
+  }
+
+  // One reference less; true if the block has joined the free queue.
+  bool give_back(BlockId block) {
+    CHECK_LAW(references_[block] > 0, "block {} is given back once too often", block);
+    if (--references_[block] > 0) return false;
+    push(block);
+    return true;
+  }
+
+  // Head to tail. O(capacity).
+  void free_queue(std::vector<BlockId>& out) const;
+
+ private:
+  void push(BlockId block) {
+    if (tail_ - head_ > mask_) close_up();
+    place_[block] = tail_;
+    ring_[tail_ & mask_] = block;
+    ++tail_;
+    ++free_;
+  }
+  void close_up();
+
+  std::vector<BlockId> ring_;  // a power of two, at least twice the capacity
+  std::uint64_t mask_ = 0;
+  std::uint64_t head_ = 0;
+  std::uint64_t tail_ = 0;
+  std::int64_t free_ = 0;
+  std::vector<std::uint64_t> place_;
+  std::vector<std::uint32_t> references_;
+};
+
+}  // namespace blockyard::kv

@@ -1,0 +1,87 @@
+// The contents of all sequences as one tree of block chains, and which of those blocks are registered, that is,
+// findable in the pool.
+//
+// A node is a stretch of consecutive blocks of a chain; it begins where a chain begins or forks off another, at any
+// block of it. A sequence's path is a list of pieces of nodes; the map has one entry a fork, and within a node a block
+// is an index. So matching a new sequence costs O(its runs + forks met), and publishing, finding or forgetting a block
+// O(1) without hashing. Content is compared token for token (as runs): equal means equal, there are no collisions.
+//
+// A node lives while a path, a registered block or a child node needs it. Several blocks may hold the same content; the
+// earliest registered is the one found. Laws: registered() == number of (node, position) with a block; a path's pieces
+// join without gaps.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/quantities.h"
+#include "sim/kv/content.h"
+
+namespace blockyard::kv {
+
+using BlockId = std::uint32_t;
+using NodeId = std::uint32_t;
+inline constexpr BlockId kNoBlock = UINT32_MAX;
+inline constexpr NodeId kNoNode = UINT32_MAX;
+
+// Blocks [previous piece's end, end) of a path lie in `node`; positions count blocks from the start of the chain.
+struct Piece {
+  NodeId node = kNoNode;
+  std::int32_t end = 0;
+};
+using Path = std::vector<Piece>;
+
+class ContentTree {
+ public:
+  explicit ContentTree(Tokens block_size);
+
+  // The path of the full blocks of a content, made where it is new; `path` (empty before) holds its nodes until drop().
+  void intern(const Content& content, Path& path);
+  void drop(Path& path);
+
+  // The earliest registered block with the content of `node` at `position`, kNoBlock if there is none.
+  [[nodiscard]] BlockId find(NodeId node, std::int32_t position) const {
+    const Node& n = nodes_[node];
+    return n.blocks[static_cast<std::size_t>(position - n.begin)];
+  }
+  // Registers `block` there; `next_duplicate` links blocks of equal content and is kept by the caller, by block id.
+  void publish(NodeId node, std::int32_t position, BlockId block, std::vector<BlockId>& next_duplicate);
+  void withdraw(NodeId node, std::int32_t position, BlockId block, std::vector<BlockId>& next_duplicate);
+
+  [[nodiscard]] std::int64_t registered() const { return registered_; }
+  [[nodiscard]] std::size_t nodes() const { return nodes_.size() - unused_.size(); }
+
+ private:
+  struct Node {
+    NodeId parent = kNoNode;
+    NodeId next_sibling = kNoNode;  // of equal fork key
+    std::uint64_t key = 0;
+    std::int64_t references = 0;
+    std::int32_t begin = 0;
+    bool in_map = false;
+    Content label;                // its own tokens, from `begin` on
+    std::vector<BlockId> blocks;  // by position - begin: the earliest registered block
+  };
+  struct Cursor {
+    std::size_t run = 0;
+    std::int64_t offset = 0;
+  };
+
+  [[nodiscard]] std::uint64_t fork_key(NodeId parent, std::int32_t position, const Content& content, Cursor at) const;
+  [[nodiscard]] NodeId child_at(NodeId parent, std::int32_t position, std::uint64_t key, const Content& content,
+                                Cursor at) const;
+  NodeId add_node(NodeId parent, std::int32_t begin, std::int32_t end);
+  void release(NodeId node);
+
+  static void advance(const Content& content, Cursor& at, std::int64_t tokens);
+  [[nodiscard]] static std::int64_t common_tokens(const Content& content, Cursor at, const Content& label);
+
+  std::int64_t block_size_;
+  std::vector<Node> nodes_;  // nodes_[0] is the root, without blocks
+  std::vector<NodeId> unused_;
+  boost::unordered_flat_map<std::uint64_t, NodeId> forks_;
+  std::int64_t registered_ = 0;
+};
+
+}  // namespace blockyard::kv

@@ -1,0 +1,275 @@
+#include "sim/scenario/load.h"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/base/diagnostics.h"
+#include "sim/scenario/text_check.h"
+
+namespace blockyard::scenario {
+namespace {
+
+// Longer files are something else, a trace for instance.
+constexpr std::size_t kLongestFile = std::size_t{4} << 20;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// One pass over a tree of YAML against a schema; every fault goes into the diagnostics.
+class Reader {
+ public:
+  Reader(Document& document, Diagnostics& diagnostics)
+      : document_(document),
+        schema_(document.schema()),
+        diagnostics_(diagnostics),
+        seen_(document.schema().nodes().size()) {}
+
+  void read_file(std::string_view text, const std::filesystem::path& folder) {
+    folder_ = folder.string();
+    const std::optional<YAML::Node> top = parse_yaml(text);
+    if (top) {
+      read_section(*top, 0, {document_.name(), 0, 0});
+    } else {
+      seen_[0] = true;  // nothing can be missing from what could not be read
+    }
+  }
+
+  // "path=value". Its values start in the current folder, and win over all read before.
+  void read_assignment(const std::string& assignment) {
+    folder_.clear();
+    fixed_place_ = Place{fmt::format("--set {}", assignment), 0, 0};
+    const std::size_t equals = assignment.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      diagnostics_.add(*fixed_place_, "expected key=value, such as engine.max_num_seqs=64");
+    } else if (const std::optional<std::size_t> node = find_key(std::string_view(assignment).substr(0, equals))) {
+      const std::optional<YAML::Node> value = parse_yaml(std::string_view(assignment).substr(equals + 1));
+      if (value) read_key(*value, *node, *fixed_place_);
+    }
+    fixed_place_.reset();
+  }
+
+  void require_keys() {
+    for (const Schema::Node& node : schema_.nodes()) {
+      if (!node.key) continue;
+      const Key& key = schema_.keys()[*node.key];
+      if (!key.required_in || was_seen(index_of_node(node))) continue;
+      if (!key.required_in->empty() && !document_.is_set(*key.required_in)) continue;
+      diagnostics_.add(document_.place(node.path),
+                       fmt::format("{}: required but not given; expected {}", node.path, expectation(key)));
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t index_of_node(const Schema::Node& node) const {
+    return static_cast<std::size_t>(&node - schema_.nodes().data());
+  }
+
+  // Given in whatever form, or inside a section that has its own error.
+  [[nodiscard]] bool was_seen(std::size_t node) const {
+    for (; node != 0; node = schema_.nodes()[node].parent) {
+      if (seen_[node]) return true;
+    }
+    return seen_[0];
+  }
+
+  [[nodiscard]] Place place_of(const YAML::Mark& mark, const Place& otherwise) const {
+    if (fixed_place_) return *fixed_place_;
+    if (mark.is_null()) return otherwise;
+    return {document_.name(), mark.line + 1, mark.column + 1};
+  }
+
+  std::optional<YAML::Node> parse_yaml(std::string_view text) {
+    const Place whole = fixed_place_ ? *fixed_place_ : Place{document_.name(), 0, 0};
+    if (const std::optional<TextFault> fault = first_fault(text)) {
+      diagnostics_.add(fixed_place_ ? whole : Place{document_.name(), fault->line, fault->column}, fault->message);
+      return std::nullopt;
+    }
+    try {
+      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+      if (documents.size() > 1) {
+        diagnostics_.add(place_of(documents[1].Mark(), whole), "a second YAML document begins here; expected one");
+        return std::nullopt;
+      }
+      return documents.empty() ? YAML::Node() : documents.front();
+    } catch (const YAML::Exception& error) {
+      diagnostics_.add(place_of(error.mark, whole), fmt::format("not valid YAML: {}", error.msg));
+      return std::nullopt;
+    }
+  }
+
+  void read_section(const YAML::Node& map, std::size_t section, const Place& at) {
+    const Schema::Node& node = schema_.nodes()[section];
+    const std::string prefix = section == 0 ? "" : node.path + ": ";
+    if (map.IsNull()) {
+      // An empty section says as little as none; an empty file is a mistake.
+      if (section == 0)
+        fail(section, at, fmt::format("empty; expected a {} with keys {}", schema_.title(), keys_of(0)));
+      return;
+    }
+    if (!map.IsMap()) {
+      fail(section, section == 0 ? place_of(map.Mark(), at) : at,
+           fmt::format("{}expected a section with keys {}; found {}", prefix, keys_of(section), shape_of(map)));
+      return;
+    }
+    std::unordered_map<std::string, int> lines;
+    for (const auto& entry : map) {
+      const Place place = place_of(entry.first.Mark(), at);
+      if (!entry.first.IsScalar()) {
+        diagnostics_.add(place, fmt::format("{}a key has to be a plain name; found {}", prefix, shape_of(entry.first)));
+        continue;
+      }
+      const std::string& name = entry.first.Scalar();
+      const auto [first, fresh] = lines.try_emplace(name, place.line);
+      const std::optional<std::size_t> child = schema_.child(section, name);
+      if (!fresh) {
+        diagnostics_.add(place,
+                         fmt::format("{}: given twice; first in line {}", path_to(section, name), first->second));
+      } else if (!child) {
+        diagnostics_.add(place, unknown(section, name));
+      } else if (schema_.nodes()[*child].key) {
+        read_key(entry.second, *child, place);
+      } else {
+        document_.set_section(*child, place);
+        read_section(entry.second, *child, place);
+      }
+    }
+  }
+
+  void read_key(const YAML::Node& value, std::size_t node, const Place& at) {
+    const Schema::Node& row = schema_.nodes()[node];
+    const Key& key = schema_.keys()[*row.key];
+    seen_[node] = true;
+    const Place place = place_of(value.Mark(), at);
+    if (value.IsNull()) {
+      fail(node, at, fmt::format("{}: no value; expected {}", row.path, expectation(key)));
+      return;
+    }
+    if (!value.IsScalar()) {
+      fail(node, place, fmt::format("{}: expected {}, found {}", row.path, expectation(key), shape_of(value)));
+      return;
+    }
+    Reading reading = read_as(key, value.Scalar(), folder_);
+    if (reading.value) {
+      document_.set(node, std::move(*reading.value), place);
+    } else {
+      fail(node, place, fmt::format("{}: {}", row.path, reading.problem));
+    }
+  }
+
+  // The node of a dotted path to a key.
+  std::optional<std::size_t> find_key(std::string_view path) {
+    std::size_t node = 0;
+    std::size_t begin = 0;
+    while (begin <= path.size()) {
+      const std::size_t end = std::min(path.find('.', begin), path.size());
+      const std::string name(path.substr(begin, end - begin));
+      if (schema_.nodes()[node].key) {
+        diagnostics_.add(*fixed_place_, fmt::format("{}: a value, not a section; it has no key {}",
+                                                    schema_.nodes()[node].path, in_quotes(name)));
+        return std::nullopt;
+      }
+      const std::optional<std::size_t> child = schema_.child(node, name);
+      if (!child) {
+        diagnostics_.add(*fixed_place_, unknown(node, name));
+        return std::nullopt;
+      }
+      node = *child;
+      begin = end + 1;
+    }
+    if (schema_.nodes()[node].key) return node;
+    diagnostics_.add(*fixed_place_,
+                     fmt::format("{}: a section; set one of its keys: {}", schema_.nodes()[node].path, keys_of(node)));
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::string unknown(std::size_t section, const std::string& name) const {
+    const std::string path = path_to(section, name);
+    if (name == "<<") return path + ": merge keys are not taken; write the keys out";
+    if (name.find('.') != std::string::npos && schema_.find(name)) {
+      return fmt::format("{}: dotted names are for --set; here sections are nested", path);
+    }
+    const std::vector<std::string> names = schema_.names_in(section);
+    const std::string elsewhere = schema_.path_for(name);
+    if (!elsewhere.empty()) return fmt::format("{}: unknown key; here it is {}", path, elsewhere);
+    const std::string slip = name.size() > kLongestSlip ? "" : did_you_mean(name, names);
+    if (!slip.empty()) return fmt::format("{}: unknown key{}", path, slip);
+    return fmt::format("{}: unknown key; expected one of {}", path, joined(names));
+  }
+
+  [[nodiscard]] std::string path_to(std::size_t section, const std::string& name) const {
+    const std::string shown = in_quotes(name);
+    const std::string bare = shown.substr(1, shown.size() - 2);
+    return section == 0 ? bare : fmt::format("{}.{}", schema_.nodes()[section].path, bare);
+  }
+
+  [[nodiscard]] std::string keys_of(std::size_t section) const { return joined(schema_.names_in(section)); }
+
+  static std::string shape_of(const YAML::Node& node) {
+    if (node.IsMap()) return "a section";
+    if (node.IsSequence()) return "a list";
+    if (node.IsScalar()) return in_quotes(node.Scalar());
+    return "nothing";
+  }
+
+  void fail(std::size_t node, Place place, std::string message) {
+    seen_[node] = true;
+    diagnostics_.add(std::move(place), std::move(message));
+  }
+
+  // A longer name is no slip of the hand; comparing it would cost the square of its length.
+  static constexpr std::size_t kLongestSlip = 64;
+
+  Document& document_;
+  const Schema& schema_;
+  Diagnostics& diagnostics_;
+  std::vector<bool> seen_;  // one a node: given, or failed
+  std::string folder_;
+  std::optional<Place> fixed_place_;  // of an assignment, which has no lines
+};
+
+std::string read_text(const std::filesystem::path& file) {
+  const Place place{file.string(), 0, 0};
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) throw InputError(place, "a folder; expected a YAML file");
+  if (!std::filesystem::exists(file, error)) throw InputError(place, "no such file");
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw InputError(place, "cannot be opened");
+  std::string text(kLongestFile + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (stream.bad()) throw InputError(place, "cannot be read");
+  text.resize(static_cast<std::size_t>(stream.gcount()));
+  if (text.size() > kLongestFile) {
+    throw InputError(place, fmt::format("longer than {} bytes; is this a YAML file?", kLongestFile));
+  }
+  return text;
+}
+
+}  // namespace
+
+Document parse(std::string_view text, const std::string& name, const Schema& schema, std::span<const std::string> sets,
+               const std::filesystem::path& folder) {
+  Document document(schema, name);
+  Diagnostics diagnostics;
+  Reader reader(document, diagnostics);
+  reader.read_file(text, folder);
+  for (const std::string& assignment : sets) reader.read_assignment(assignment);
+  reader.require_keys();
+  diagnostics.throw_if_any();
+  return document;
+}
+
+Document load(const std::filesystem::path& file, const Schema& schema, std::span<const std::string> sets) {
+  return parse(read_text(file), file.string(), schema, sets, file.parent_path());
+}
+
+}  // namespace blockyard::scenario

@@ -1,0 +1,107 @@
+#include "sim/workload/generator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/workload/write_csv.h"
+
+namespace blockyard::workload {
+namespace {
+
+// Keeps every sum of gaps below 64 bits of ns: an exponential gap is at most 37 times its mean (53-bit draws).
+constexpr double kLongestSpan_s = 1e8;
+
+template <class Entry>
+const Entry* find(std::span<const Entry> table, std::string_view name) {
+  const auto at = std::find_if(table.begin(), table.end(), [&](const Entry& entry) { return entry.name == name; });
+  return at == table.end() ? nullptr : &*at;
+}
+
+template <class Entry>
+std::string unknown_name(std::span<const Entry> table, std::string_view what, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Entry& entry : table) names.emplace_back(entry.name);
+  return fmt::format("unknown {} \"{}\"{}", what, name, did_you_mean(name, names));
+}
+
+void check_length(const LengthSpec& spec, std::string_view what, Diagnostics& errors) {
+  const LengthEntry* const entry = find(length_distributions(), spec.distribution);
+  Diagnostics found;
+  if (entry == nullptr) {
+    found.add({}, unknown_name(length_distributions(), "distribution", spec.distribution));
+  } else {
+    entry->check(spec, found);
+  }
+  if (spec.max && *spec.max < Tokens(1)) {
+    found.add({}, fmt::format("max: found {}, expected 1 token or more", spec.max->count()));
+  }
+  for (const Diagnostic& error : found.list()) errors.add({}, fmt::format("{}: {}", what, error.message));
+}
+
+void check(const GeneratorSpec& spec) {
+  Diagnostics errors;
+  if (spec.requests < 0) errors.add({}, fmt::format("requests: found {}, expected 0 or more", spec.requests));
+  const ArrivalEntry* const arrivals = find(arrival_processes(), spec.arrivals.process);
+  if (arrivals == nullptr) {
+    errors.add({}, "arrivals: " + unknown_name(arrival_processes(), "process", spec.arrivals.process));
+  } else {
+    arrivals->check(spec.arrivals, errors);
+    if (static_cast<double>(spec.requests) / spec.arrivals.rate_per_s > kLongestSpan_s) {
+      errors.add({}, fmt::format("arrivals: {} requests at {} req/s take more than {} s", spec.requests,
+                                 spec.arrivals.rate_per_s, kLongestSpan_s));
+    }
+  }
+  check_length(spec.prompt_tokens, "prompt_tokens", errors);
+  check_length(spec.output_tokens, "output_tokens", errors);
+  errors.throw_if_any();
+}
+
+const GeneratorSpec& checked(const GeneratorSpec& spec) {
+  check(spec);
+  return spec;
+}
+
+std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
+  return find(length_distributions(), spec.distribution)->make(spec);
+}
+
+}  // namespace
+
+Generator::Generator(const GeneratorSpec& spec)
+    : left_(checked(spec).requests),
+      arrivals_(find(arrival_processes(), spec.arrivals.process)->make(spec.arrivals)),
+      prompt_(make_length(spec.prompt_tokens)),
+      output_(make_length(spec.output_tokens)),
+      arrival_stream_(spec.seed, "arrivals"),
+      prompt_stream_(spec.seed, "prompt_tokens"),
+      output_stream_(spec.seed, "output_tokens") {}
+
+std::size_t Generator::read(std::span<Request> out) {
+  constexpr std::size_t kDraws = 256;
+  std::array<SimTime, kDraws> times;
+  std::array<Tokens, kDraws> prompts;
+  std::array<Tokens, kDraws> outputs;
+  const std::size_t count = std::min({out.size(), kDraws, static_cast<std::size_t>(left_)});
+  arrivals_->draw(arrival_stream_, std::span(times).first(count));
+  prompt_->draw(prompt_stream_, std::span(prompts).first(count));
+  output_->draw(output_stream_, std::span(outputs).first(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = Request{};
+    out[i].arrival = times[i];
+    out[i].prompt_tokens = prompts[i];
+    out[i].output_tokens = outputs[i];
+    out[i].max_tokens = outputs[i];
+  }
+  left_ -= static_cast<std::int64_t>(count);
+  return count;
+}
+
+void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
+  Generator generator(spec);
+  write_csv(generator, path, CsvColumns::lengths);
+}
+
+}  // namespace blockyard::workload

@@ -1,0 +1,62 @@
+#include "sim/workload/write_csv.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+#include "sim/base/check.h"
+#include "sim/workload/atomic_file.h"
+
+namespace blockyard::workload {
+namespace {
+
+// Exact decimal seconds without trailing zeros: 4314489000 ns = "4.314489".
+void append_seconds(fmt::memory_buffer& out, SimTime time) {
+  CHECK_LAW(time >= SimTime(0), "arrival {} ns", time.count());
+  const std::int64_t fraction = time.count() % kNanosecondsPerSecond;
+  fmt::format_to(std::back_inserter(out), "{}", time.count() / kNanosecondsPerSecond);
+  if (fraction == 0) return;
+  fmt::format_to(std::back_inserter(out), ".{:09}", fraction);
+  std::size_t size = out.size();
+  while (out[size - 1] == '0') --size;
+  out.resize(size);
+}
+
+void check_lengths_only(const Request& request) {
+  CHECK_LAW(request.max_tokens == request.output_tokens && request.priority == 0 && request.tenant == 0 &&
+                request.session == 0,
+            "max_tokens {}, output_tokens {}, priority {}, tenant {}, session {} do not fit three columns",
+            request.max_tokens.count(), request.output_tokens.count(), request.priority, request.tenant,
+            request.session);
+}
+
+}  // namespace
+
+void write_csv(RequestSource& source, const std::string& path, CsvColumns columns) {
+  const bool all = columns == CsvColumns::all;
+  AtomicFile file(path);
+  file.write("arrival_s,prompt_tokens,output_tokens");
+  file.write(all ? ",max_tokens,priority,tenant,session\n" : "\n");
+  std::array<Request, 256> requests;
+  fmt::memory_buffer line;
+  while (const std::size_t count = source.read(requests)) {
+    for (const Request& request : std::span(requests).first(count)) {
+      CHECK_LAW(request.content == ContentId::none, "the format has no column for content");
+      line.clear();
+      append_seconds(line, request.arrival);
+      fmt::format_to(std::back_inserter(line), ",{},{}", request.prompt_tokens.count(), request.output_tokens.count());
+      if (all) {
+        fmt::format_to(std::back_inserter(line), ",{},{},{},{}", request.max_tokens.count(), request.priority,
+                       request.tenant, request.session);
+      } else {
+        check_lengths_only(request);
+      }
+      line.push_back('\n');
+      file.write({line.data(), line.size()});
+    }
+  }
+  file.commit();
+}
+
+}  // namespace blockyard::workload
