@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -10,51 +9,30 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
-#include "sim/scenario/scenario_keys.h"
-#include "sim/serving/run.h"
+#include "sim/serving/names.h"
 
 namespace blockyard::cli {
 namespace {
 
-using scenario::Vocabulary;
+using serving::NameTable;
 
-struct Listing {
-  const char* what;
-  const char* doc;
-  NameDocs Vocabulary::* names;
-};
-
-constexpr std::array kListings{
-    Listing{"models", "for model, from configs/models", &Vocabulary::models},
-    Listing{"gpus", "for hardware.gpu, from configs/gpus", &Vocabulary::gpus},
-    Listing{"formats", "for workload.trace.format", &Vocabulary::trace_formats},
-    Listing{"arrivals", "for workload.generate.arrivals.process", &Vocabulary::arrival_processes},
-    Listing{"lengths", "for workload.generate.prompt_tokens.distribution and output_tokens.distribution",
-            &Vocabulary::length_distributions},
-    Listing{"max_tokens_rules", "for workload.max_tokens.rule", &Vocabulary::max_tokens_rules},
-    Listing{"schedulers", "for engine.scheduler", &Vocabulary::schedulers},
-    Listing{"queue_orders", "for engine.queue_order", &Vocabulary::queue_orders},
-    Listing{"strategies", "for kv_cache.strategy", &Vocabulary::strategies},
-    Listing{"reservations", "for kv_cache.reservation", &Vocabulary::reservations},
-    Listing{"placements", "for kv_cache.placement", &Vocabulary::placements},
-};
-
-NameDocs listings() {
-  NameDocs all;
-  for (const Listing& listing : kListings) all.push_back({listing.what, listing.doc});
-  return all;
+// Without a word: the lists themselves, each with what is in it.
+NameDocs overview(const std::vector<NameTable>& tables) {
+  NameDocs rows;
+  for (const NameTable& table : tables) {
+    std::vector<std::string> names;
+    for (const NameDoc& name : table.names) names.push_back(name.name);
+    rows.push_back({table.kind, fmt::format("{}", fmt::join(names, ", "))});
+  }
+  return rows;
 }
 
-NameDocs names_of(const std::string& what, const Options& options) {
-  const auto* const found = std::ranges::find_if(kListings, [&](const Listing& l) { return what == l.what; });
-  if (found == kListings.end()) {
-    std::vector<std::string> known;
-    for (const Listing& listing : kListings) known.emplace_back(listing.what);
-    options.fail(
-        fmt::format("nothing called \"{}\"{} (there are {})", what, did_you_mean(what, known), fmt::join(known, ", ")));
-  }
-  const Vocabulary vocabulary = serving::vocabulary(config_folder());
-  return vocabulary.*(found->names);
+const NameDocs& names_of(const std::string& what, const std::vector<NameTable>& tables, const Options& options) {
+  const auto found = std::ranges::find(tables, what, &NameTable::kind);
+  if (found != tables.end()) return found->names;
+  std::vector<std::string> kinds;
+  for (const NameTable& table : tables) kinds.push_back(table.kind);
+  options.fail(fmt::format("no list \"{}\"{} (lists: {})", what, did_you_mean(what, kinds), fmt::join(kinds, ", ")));
 }
 
 void print(const NameDocs& names, std::ostream& out) {
@@ -72,11 +50,13 @@ void print_json(const NameDocs& names, std::ostream& out) {
 }  // namespace
 
 ExitStatus list(const Arguments& arguments, Streams streams) {
-  Options options("blockyard list", "what a scenario can name");
-  options.words("WHAT", 0, 1, "one of the lists; without it, the lists themselves");
+  Options options("blockyard list", "what a scenario can name: models, gpus, schedulers, ...");
+  options.words("WHAT", 0, 1, "one of the lists; without it, all lists with the names in them");
   options.flag("json", "print JSON");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
-  const NameDocs names = options.words().empty() ? listings() : names_of(options.words().front(), options);
+  const std::vector<NameTable> tables = serving::name_tables(config_folder());
+  const NameDocs names =
+      options.words().empty() ? overview(tables) : names_of(options.words().front(), tables, options);
   if (options.has("json")) {
     print_json(names, streams.out);
   } else {

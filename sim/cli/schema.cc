@@ -5,8 +5,7 @@
 #include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
 #include "sim/scenario/describe.h"
-#include "sim/scenario/scenario_keys.h"
-#include "sim/serving/run.h"
+#include "sim/serving/names.h"
 
 namespace blockyard::cli {
 
@@ -17,7 +16,7 @@ ExitStatus schema(const Arguments& arguments, Streams streams) {
       "  # yaml-language-server: $schema=FILE\n"
       "where FILE holds the output of this command.");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
-  streams.out << scenario::json_schema(serving::schema(config_folder())).dump(2) << '\n';
+  streams.out << scenario::json_schema(serving::scenario_schema(config_folder())).dump(2) << '\n';
   return ExitStatus::done;
 }
 
