@@ -1,7 +1,7 @@
 // What kernels reach of a GPU's peaks: the constants of the roofline, with their source and error. The defaults are
 // generic constants for a GPU without data. Constants fitted together go together: with AttentionForm::as_gemm the
-// attention constants are not used, and must not be borrowed from another fit (decode error 9.7 % instead of 4.2 % on
-// the A100). Meaning of each: roofline.h.
+// constants of AttentionForm::own are not used and must not be borrowed from another fit (decode error 9.7 % instead of
+// 4.2 % on the A100). The formulas: roofline.h.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "sim/base/diagnostics.h"
 #include "sim/base/quantities.h"
 #include "sim/model/gpu_spec.h"
 
@@ -17,8 +18,8 @@ namespace blockyard::cost {
 inline constexpr double kMaxForm = std::numeric_limits<double>::infinity();
 
 enum class AttentionForm {
-  as_gemm,  // attention and the unfused elementwise kernels obey the GEMMs' constants: fits of whole layers
-  own       // attention has constants of its own; elementwise kernels are fused by a compiler
+  as_gemm,  // attention and six unfused elementwise kernels a layer obey the GEMMs' constants: fits of whole layers
+  own       // attention has constants of its own, and four elementwise kernels fused by a compiler
 };
 
 // One all-reduce of b bytes over n GPUs: latency_s + 2 (n - 1) / n x b / bus_bandwidth_bytes_per_s.
@@ -32,20 +33,22 @@ struct Calibration {
   double compute_efficiency = 0.75;    // ec: share of peak FLOP/s
   double memory_efficiency = 0.85;     // em: share of peak bandwidth
   Seconds kernel_overhead_s = 3.5e-6;  // t0
-  double soft_max_exponent = 2.0;      // p; kMaxForm (infinity) = the larger of compute and memory time
+  double soft_max_exponent = 2.0;      // p >= 1; kMaxForm (infinity) = the larger of compute and memory time
   bool tile_rounding = false;          // rows rounded up to a tile: 64 up to 64, multiples of 128 above
 
-  // Attention and elementwise kernels; used by AttentionForm::own only, but for mixed_decode_factor.
+  // Attention.
   AttentionForm attention_form = AttentionForm::own;
-  double decode_memory_efficiency = 0.82;   // ea_d: share of peak bandwidth
-  Seconds decode_overhead_s = 12e-6;        // ta
-  double prefill_compute_efficiency = 0.6;  // ea_p: share of peak FLOP/s
-  double prefill_memory_efficiency = 0;     // eb_p: share of peak bandwidth; 0 = no such term
-  Seconds prefill_overhead_s = 12e-6;       // ta
-  Seconds elementwise_overhead_s = 2.3e-6;  // te, one of four fused kernels
-  bool prefill_occupancy = true;     // fitted with the share of SMs that FlashAttention-2 leaves idle counted apart
-  double mixed_decode_factor = 1.7;  // mix: beside a chunk FlashAttention-2 decodes at mix / group of the bandwidth;
-                                     // 0 = as without a chunk
+  double decode_memory_efficiency = 0.82;   // ea_d, own: share of peak bandwidth
+  Seconds decode_overhead_s = 12e-6;        // ta, own
+  double prefill_compute_efficiency = 0.6;  // ea_p, own: share of peak FLOP/s
+  double prefill_memory_efficiency = 0;     // eb_p, own: share of peak bandwidth; 0 = no such term
+  Seconds prefill_overhead_s = 12e-6;       // ta, own
+  bool prefill_occupancy =
+      true;  // both forms: SMs that FlashAttention-2 leaves idle count; false if the fit has no such term
+  double mixed_decode_factor = 1.7;  // mix, both forms: beside a chunk FlashAttention-2 decodes at mix / group of the
+                                     // peak bandwidth; 0 = as without a chunk
+
+  Seconds elementwise_overhead_s = 2.3e-6;  // te, own: of one fused elementwise kernel
 
   std::map<std::int64_t, AllReduce> all_reduce;  // by number of GPUs; see all_reduce_for
 
@@ -56,8 +59,11 @@ struct Calibration {
   std::string error = "expect 10-20 % on step time";
 };
 
-// The entry for n GPUs, or what links of the GPU's kind reach (`measured` false): 0.6 of NVLink per direction; over
-// PCIe what was measured on L40S.
+// Values that cannot be, all of them, at `place`.
+void check(const Calibration& calibration, const Place& place, Diagnostics& diagnostics);
+
+// The entry for n GPUs; without one (`measured` is false) what like links reach: over NVLink 5 us and 0.6 of it, as on
+// A100; over PCIe 5.3 / 12.7 / 23.3 us and 0.6 / 0.12 / 0.06 of it for 2 / 4 / 8 GPUs, as on L40S.
 struct AllReduceChoice {
   AllReduce constants;
   bool measured = false;

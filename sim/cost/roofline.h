@@ -1,17 +1,24 @@
-// The roofline. F = peak FLOP/s, B = peak byte/s, M = new tokens of the step, per GPU of a tensor-parallel group:
-//   GEMM        ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0; w = bytes a weight, p =
-//   infinity: max layer       qkv, o, gate+up, down; elementwise; attention; 2 all-reduces if tp > 1 experts router,
-//   and gate+up, down over M x experts_per_token rows; weights read: those of the E (1 - (1 - k/E)^M)
-//               distinct experts that uniform routing is expected to touch
-//   head        one GEMM over the sampled rows
-//   attention, as_gemm:  max(FLOPs / (ec F), bytes / (em B)) + t0 for the decodes, likewise for the chunks
-//   attention, own:      decode KV bytes / (ea_d B) + ta; chunks FLOPs / (ea_p F) [+ bytes / (eb_p B)] + ta
-//   FlashAttention-2: a chunk leaves SMs idle (add_chunk); beside a chunk, decodes read KV once per query head:
-//               bandwidth min(mix / (query heads a KV head), the efficiency without a chunk)
-// Left out: sampler, host time, all-gather of the logits, pipeline parallelism.
-// Cost: a table look-up for M, one for the sampled rows, closed forms for attention. Sizes beyond the tables are
-// computed directly. Sources: constants and forms fitted on kernel measurements of Vidur, AIConfigurator and
-// LLMServingSim.
+// The roofline. Per GPU of a tensor-parallel group: F = peak FLOP/s, B = peak byte/s, M = new tokens of the step. A
+// GEMM is (M x K) x (K x N); ec, em, ... are the constants of Calibration.
+//   GEMM         ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0; w = bytes a weight, p
+//   infinite: max layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp >
+//   1 experts      router, and gate+up, down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
+//   experts that
+//                uniform routing is expected to touch
+//   head         one GEMM over the sampled rows
+//   elementwise  own: 2 (8 M hidden + 2 M (q+kv) + 3 M ff) / (1.7 B) + 4 te; as_gemm: 6 unfused kernels, bytes / (em B)
+//   + t0 each attention    decodes: KV bytes; chunks: FLOPs = 4 heads head_dim pairs, bytes = q, k, v and output. As a
+//   GEMM each: max(FLOPs
+//                / (ec F), bytes / (em B)) + t0; own: decodes bytes / (ea_d B) + ta, chunks FLOPs / (ea_p F) + bytes /
+//                (eb_p B) + ta
+//   FlashAttention-2: a chunk leaves SMs idle (attention_time.h); beside a chunk, a decode reads its KV once per query
+//   head, at
+//                min(mix / (query heads a KV head), what it gets without a chunk) of B
+// Left out: sampler, host time, token permutation of experts, all-gather of logits, pipeline parallelism. Known to be
+// too fast: decodes of few sequences with one query head a KV head on FlashAttention-2, which does not split them over
+// SMs. Cost: look-ups for M and for the sampled rows, closed forms for attention. Sizes beyond the tables are computed
+// directly. Source: forms and constants fitted to kernel times measured by Vidur, AIConfigurator and LLMServingSim
+// (public profiles).
 #pragma once
 
 #include <cstdint>

@@ -9,11 +9,12 @@
 
 namespace blockyard::model {
 
-enum class ElementType { fp32, bf16, fp16, fp8, int8 };
+enum class ElementType { bf16, fp16, fp8, int8 };
 
 [[nodiscard]] double bytes_per_element(ElementType type);
 [[nodiscard]] std::string_view name_of(ElementType type);
-// Takes "bf16" as well as Hugging Face's "bfloat16"; nothing for an unknown name.
+// Takes "bf16" as well as Hugging Face's "bfloat16"; "float32" is fp16, since engines load such weights in half
+// precision. Nothing for an unknown name.
 [[nodiscard]] std::optional<ElementType> element_type(std::string_view name);
 [[nodiscard]] const NameDocs& element_types();
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "sim/base/diagnostics.h"
 #include "sim/base/quantities.h"
 
 namespace blockyard::model {
@@ -26,5 +27,8 @@ struct GpuSpec {
   double gpu_link_bytes_per_s = 0;  // NVLink; 0 = none, GPUs talk over PCIe
   double pcie_bytes_per_s = 0;
 };
+
+// Values that cannot be, all of them, at `place`.
+void check(const GpuSpec& gpu, const Place& place, Diagnostics& diagnostics);
 
 }  // namespace blockyard::model

@@ -1,12 +1,14 @@
-// The keys of an entry of configs/models and of configs/gpus.
+// The keys of an entry of configs/models and of configs/gpus. Names are those of the fields that they fill; those of a
+// Hugging Face config.json are answered with the right one.
 #pragma once
 
+#include "sim/base/named.h"
 #include "sim/scenario/schema.h"
 
 namespace blockyard::scenario {
 
-// Names as in a Hugging Face config.json.
-[[nodiscard]] Schema model_schema();
+// `element_types`: names of number formats.
+[[nodiscard]] Schema model_schema(const NameDocs& element_types);
 [[nodiscard]] Schema gpu_schema();
 
 }  // namespace blockyard::scenario

@@ -19,6 +19,24 @@ void Replica::arrive(SimTime now, RequestId id, const workload::Request& request
   collector_->set_waiting(scheduler_->waiting());
 }
 
+void Replica::abandon(SimTime now, RequestId id) {
+  if (step_in_flight()) {
+    leaving_.push_back(id);
+  } else {
+    let_go(now, id);
+  }
+}
+
+void Replica::let_go(SimTime now, RequestId id) {
+  if (index_of(id) < answered_.size() && answered_[index_of(id)]) return;
+  collector_->advance(now);
+  if (!scheduler_->abort(id)) return;
+  collector_->timed_out(record(id), now);
+  collector_->set_running(scheduler_->running());
+  collector_->set_waiting(scheduler_->waiting());
+  collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+}
+
 SimTime Replica::begin(SimTime now, SimTime horizon) {
   for (std::int64_t steps = 0;; ++steps) {
     if (in_flight_ != InFlight::nothing) end_step(now);
@@ -63,6 +81,8 @@ void Replica::end_step(SimTime now) {
     collector_->set_memory(memory_->partition(), memory_->largest_free().count());
   }
   in_flight_ = InFlight::nothing;
+  for (const RequestId id : leaving_) let_go(now, id);
+  leaving_.clear();
 }
 
 void Replica::record_batch(SimTime now, const sched::Batch& batch) {
@@ -74,7 +94,11 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
 void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   if (outcome.shared_gap > 0) collector_->token_gap(now - step_start_, outcome.shared_gap);
   for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
-  for (const RequestId id : outcome.first_tokens) collector_->first_token(record(id), now);
+  for (const RequestId id : outcome.first_tokens) {
+    collector_->first_token(record(id), now);
+    if (index_of(id) >= answered_.size()) answered_.resize(index_of(id) + 1);
+    answered_[index_of(id)] = true;
+  }
   for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
   for (const sched::Restore& r : outcome.restored) collector_->restored(record(r.request), r.stall);
   for (const sched::Finish& f : outcome.finished) collector_->finished(record(f.request), now, f.generated);

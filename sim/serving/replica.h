@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "sim/cost/cost_model.h"
 #include "sim/kv/allocator/allocator.h"
@@ -19,7 +20,7 @@ namespace blockyard::serving {
 
 struct ReplicaOptions {
   bool fast_forward = true;
-  std::int64_t steps_per_event = 4096;     // steps run through before the caller gets a word in
+  std::int64_t steps_per_event = 1024;     // steps run through before the caller gets a word in
   std::int64_t no_progress_limit = 10000;  // steps without progress after which the run stops
 };
 
@@ -30,6 +31,9 @@ class Replica {
 
   void arrive(SimTime now, RequestId id, const workload::Request& request);
 
+  // The client leaves if it has no token yet; at the end of the step in flight, if there is one.
+  void abandon(SimTime now, RequestId id);
+
   // Ends the step in flight, if any, which must end at `now`; begins the next. Returns its end, kNever if there is
   // nothing to do.
   SimTime begin(SimTime now, SimTime horizon);
@@ -37,6 +41,7 @@ class Replica {
   [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing; }
   [[nodiscard]] std::int64_t waiting() const { return scheduler_->waiting(); }
   [[nodiscard]] std::int64_t finished() const { return finished_; }
+  [[nodiscard]] std::int64_t unfinished() const { return scheduler_->running() + scheduler_->waiting(); }
   // Why the run had to stop, "" while it may go on.
   [[nodiscard]] const std::string& stuck() const { return stuck_; }
 
@@ -49,6 +54,7 @@ class Replica {
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
   [[nodiscard]] SimTime duration(const sched::Batch& batch);
   void check_progress(bool progress);
+  void let_go(SimTime now, RequestId id);
 
   ReplicaOptions options_;
   sched::Scheduler* scheduler_;
@@ -59,6 +65,8 @@ class Replica {
   SimTime step_start_;
   SimTime step_end_;
   sched::Batch plain_batch_;
+  std::vector<bool> answered_;      // by request: it has its first token
+  std::vector<RequestId> leaving_;  // clients that leave when the step in flight ends
   std::int64_t finished_ = 0;
   std::int64_t steps_without_progress_ = 0;
   std::string stuck_;

@@ -1,7 +1,6 @@
 #include "sim/workload/csv_reader.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -31,7 +31,8 @@ class ListSource final : public RequestSource {
 [[nodiscard]] inline std::vector<Request> read_all(RequestSource& source) {
   std::vector<Request> all;
   std::array<Request, 256> some;
-  while (const std::size_t count = source.read(some)) all.insert(all.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
+  while (const std::size_t count = source.read(some))
+    all.insert(all.end(), some.begin(), some.begin() + static_cast<std::ptrdiff_t>(count));
   return all;
 }
 

@@ -65,7 +65,7 @@ void OrderedTrace::fill() {
   held_.reserve(target + RowBatch::kLines);
   given_ = 0;
   while (!ended_ && held_.size() < target) {
-    if (options_.limit && report_.kept >= *options_.limit) {
+    if (at_limit()) {
       ended_ = true;
     } else if (rows_->read(*batch_)) {
       accept(*batch_);
@@ -87,12 +87,12 @@ void OrderedTrace::fill() {
 
 void OrderedTrace::accept(const RowBatch& batch) {
   std::size_t bad = 0;
-  report_.prefix_ids += batch.prefix_ids;
   for (std::size_t i = 0; i < batch.size; ++i) {
-    if (options_.limit && report_.kept >= *options_.limit) return;
+    if (at_limit()) return;
     const TraceRow& row = batch.rows[i];
     while (bad < batch.bad.size() && batch.bad[bad].place.line < row.line) count_bad(batch, bad++);
     ++report_.rows;
+    report_.prefix_ids += row.prefix_ids;
     if (!has_lengths(row)) continue;
     note_order(row);
     ++report_.kept;
@@ -105,7 +105,7 @@ void OrderedTrace::accept(const RowBatch& batch) {
     request.tenant = row.tenant;
     request.session = row.session;
   }
-  while (bad < batch.bad.size()) count_bad(batch, bad++);
+  while (bad < batch.bad.size() && !at_limit()) count_bad(batch, bad++);
 }
 
 bool OrderedTrace::has_lengths(const TraceRow& row) {

@@ -24,6 +24,7 @@ struct TraceRow {
   std::int32_t priority = 0;
   std::uint32_t tenant = 0;
   std::uint32_t session = 0;
+  std::int32_t prefix_ids = 0;  // ids of prompt blocks given with the row
   int line = 0;
 };
 
@@ -32,7 +33,6 @@ struct RowBatch {
   static constexpr std::size_t kLines = 256;
   std::array<TraceRow, kLines> rows;
   std::size_t size = 0;
-  std::int64_t prefix_ids = 0;
   std::vector<Diagnostic> bad;  // malformed lines, left out of `rows`
 };
 

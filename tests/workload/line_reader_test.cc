@@ -109,7 +109,7 @@ TEST_CASE("gzip members follow each other as one file; zeros may pad it, other b
         folder.path("tail.gz") + ":3: the gzip file has other bytes behind its end");
 }
 
-TEST_CASE("gzip cut anywhere, or with a bit turned over, is an error and never a shorter file") {
+TEST_CASE("gzip cut anywhere, or with a bit turned over, never reads as another file") {
   const TraceFolder folder;
   std::string text;
   for (int i = 0; i < 500; ++i) text += std::to_string(i * 7919) + "\n";
@@ -119,11 +119,14 @@ TEST_CASE("gzip cut anywhere, or with a bit turned over, is an error and never a
     INFO(size);
     REQUIRE(error.find("the gzip file is truncated") != std::string::npos);
   }
+  // A turned bit may stand for the same text (another equal match to copy from), but never for another.
+  const Lines whole = lines_of(folder.path("whole.gz"));
   for (std::size_t i = bytes.size() / 2; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    const std::string path = folder.write("damaged.gz", damaged);
     INFO(i);
-    REQUIRE_FALSE(error_of_lines(folder.write("damaged.gz", damaged)).empty());
+    REQUIRE((!error_of_lines(path).empty() || lines_of(path) == whole));
   }
 }
 

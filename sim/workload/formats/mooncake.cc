@@ -29,7 +29,6 @@ class MooncakeReader final : public RowReader {
 
   bool read(RowBatch& batch) override {
     batch.size = 0;
-    batch.prefix_ids = 0;
     batch.bad.clear();
     std::string_view line;
     for (std::size_t i = 0; i < RowBatch::kLines; ++i) {
@@ -38,15 +37,13 @@ class MooncakeReader final : public RowReader {
       TraceRow& row = batch.rows[batch.size];
       row = TraceRow{};
       row.line = lines_.line_number();
-      std::int64_t ids = 0;
       try {
-        ids = parse(line, row);
+        parse(line, row);
       } catch (const Fault& fault) {
         const std::ptrdiff_t offset = fault.at == nullptr ? 0 : fault.at - line.data();
         batch.bad.push_back({lines_.place(static_cast<int>(offset) + 1), fault.message});
         continue;
       }
-      batch.prefix_ids += ids;
       ++batch.size;
     }
     return true;
@@ -60,8 +57,8 @@ class MooncakeReader final : public RowReader {
     std::string message;
   };
 
-  // Fills the row and gives the number of its prefix ids. The line has the padding that simdjson wants.
-  std::int64_t parse(std::string_view line, TraceRow& row) {
+  // The line has the padding that simdjson wants.
+  void parse(std::string_view line, TraceRow& row) {
     std::optional<std::size_t> ids;
     const char* ids_at = nullptr;
     bool timed = false;
@@ -94,7 +91,7 @@ class MooncakeReader final : public RowReader {
     if (!document.current_location().error()) throw Fault{nullptr, "text behind the JSON object"};
     if (!timed) throw Fault{nullptr, "no key \"timestamp\""};
     if (ids) check_ids(static_cast<std::int64_t>(*ids), row.prompt_tokens, ids_at);
-    return static_cast<std::int64_t>(ids.value_or(0));
+    row.prefix_ids = static_cast<std::int32_t>(ids.value_or(0));  // a line of 16 MiB holds fewer than 2^31
   }
 
   [[noreturn]] static void broken(simdjson::error_code error, const char* at) {

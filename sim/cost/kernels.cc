@@ -1,0 +1,47 @@
+#include "sim/cost/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blockyard::cost {
+namespace {
+
+double round_to_tile(double rows) { return rows <= 64 ? 64 : std::ceil(rows / 128) * 128; }
+
+}  // namespace
+
+GemmRoofline::GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibration)
+    : flops_per_s_(calibration.compute_efficiency * gpu.bf16_flops_per_s),
+      bytes_per_s_(calibration.memory_efficiency * gpu.memory_bandwidth_bytes_per_s),
+      exponent_(calibration.soft_max_exponent),
+      overhead_s_(calibration.kernel_overhead_s),
+      tile_rounding_(calibration.tile_rounding) {}
+
+Seconds GemmRoofline::gemm(double groups, double rows, double n, double k, double weight_bytes) const {
+  const double computed_rows = tile_rounding_ ? groups * round_to_tile(rows / groups) : rows;
+  return kernel(2 * computed_rows * n * k, groups * weight_bytes * n * k + 2 * rows * (n + k));
+}
+
+Seconds GemmRoofline::kernel(double flops, double bytes) const {
+  return combine(flops / flops_per_s_, bytes / bytes_per_s_) + overhead_s_;
+}
+
+Seconds GemmRoofline::combine(Seconds compute, Seconds memory) const {
+  const Seconds larger = std::max(compute, memory);
+  if (std::isinf(exponent_) || larger == 0) return larger;
+  const double ratio =
+      std::min(compute, memory) / larger;  // the larger one is taken out so that no power under- or overflows
+  return larger * std::pow(1 + std::pow(ratio, exponent_), 1 / exponent_);
+}
+
+double distinct_experts(double tokens, std::int64_t experts_per_token, std::int64_t experts) {
+  const double all = static_cast<double>(experts);
+  return all * (1 - std::pow(1 - static_cast<double>(experts_per_token) / all, tokens));
+}
+
+Seconds all_reduce_seconds(const AllReduce& constants, std::int64_t gpus, double bytes) {
+  const double n = static_cast<double>(gpus);
+  return constants.latency_s + 2 * (n - 1) / n * bytes / constants.bus_bandwidth_bytes_per_s;
+}
+
+}  // namespace blockyard::cost

@@ -1,0 +1,37 @@
+// Time of one kernel on one GPU, from its FLOPs and bytes. Pure functions of their arguments; O(1).
+#pragma once
+
+#include <cstdint>
+
+#include "sim/cost/calibration.h"
+#include "sim/model/gpu_spec.h"
+
+namespace blockyard::cost {
+
+// The GPU as GEMMs see it: ec F, em B, p, t0.
+class GemmRoofline {
+ public:
+  GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibration);
+
+  // `groups` matrices of n x k elements with weight_bytes each, `rows` rows in all, spread evenly over the groups: one
+  // group is a plain GEMM, several are the experts of a layer. 2-byte activations.
+  [[nodiscard]] Seconds gemm(double groups, double rows, double n, double k, double weight_bytes) const;
+  // A kernel without tiles: compute and memory time combined, plus the overhead.
+  [[nodiscard]] Seconds kernel(double flops, double bytes) const;
+
+ private:
+  [[nodiscard]] Seconds combine(Seconds compute, Seconds memory) const;
+
+  double flops_per_s_;
+  double bytes_per_s_;
+  double exponent_;
+  Seconds overhead_s_;
+  bool tile_rounding_;
+};
+
+// Expected number of distinct experts that `tokens` tokens touch, each drawing k of E different ones uniformly.
+[[nodiscard]] double distinct_experts(double tokens, std::int64_t experts_per_token, std::int64_t experts);
+
+[[nodiscard]] Seconds all_reduce_seconds(const AllReduce& constants, std::int64_t gpus, double bytes);
+
+}  // namespace blockyard::cost

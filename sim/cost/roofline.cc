@@ -1,0 +1,89 @@
+#include "sim/cost/roofline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/cost/attention_time.h"
+#include "sim/cost/layer_time.h"
+
+namespace blockyard::cost {
+namespace {
+
+// A function of a count, remembered up to a limit. Times are >= 0, so a negative entry is one not yet asked for.
+class Table {
+ public:
+  explicit Table(std::int64_t limit) : entries_(static_cast<std::size_t>(limit) + 1, -1.0) {}
+
+  template <class Function>
+  Seconds at(std::int64_t count, const Function& compute) {
+    const auto index = static_cast<std::size_t>(count);
+    if (index >= entries_.size()) return compute(count);
+    Seconds& entry = entries_[index];
+    if (entry < 0) entry = compute(count);
+    return entry;
+  }
+
+ private:
+  std::vector<Seconds> entries_;
+};
+
+class Roofline final : public CostModel {
+ public:
+  Roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+           const RooflineOptions& o)
+      : layer_time_(spec, gpu, calibration, o.tensor_parallel_size),
+        attention_(spec, gpu, calibration, o.tensor_parallel_size, o.kv_dtype),
+        layers_(o.table_tokens),
+        head_(o.table_tokens),
+        empty_step_(std::max(SimTime(1), to_time(calibration.empty_step_s))),
+        provenance_(describe(gpu, calibration, o)) {}
+
+  void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
+    if (fresh.count() == 0) return;
+    work.prefill_sequences += 1;
+    work.prefill_tokens += fresh.count();
+    work.prefill_pairs += attention_.pairs(static_cast<double>(fresh.count()), static_cast<double>(context.count()));
+    work.prefill_kv_tokens += fresh.count() + context.count();
+  }
+
+  SimTime step(const StepWork& work) override {
+    if (work.empty()) return empty_step_;
+    const Seconds linear = layers_.at(work.decode_sequences + work.prefill_tokens,
+                                      [this](std::int64_t tokens) { return layer_time_.layers(tokens); });
+    const Seconds head = head_.at(work.sampled_sequences, [this](std::int64_t rows) { return layer_time_.head(rows); });
+    return std::max(SimTime(1), to_time(linear + head + attention_.seconds(work)));
+  }
+
+  SimTime empty_step() const override { return empty_step_; }
+  std::string provenance() const override { return provenance_; }
+
+ private:
+  static std::string describe(const model::GpuSpec& gpu, const Calibration& calibration, const RooflineOptions& o) {
+    std::string text = fmt::format("roofline, {}: {}; {}", gpu.name, calibration.source, calibration.error);
+    const std::int64_t tp = o.tensor_parallel_size;
+    if (tp > 1 && !all_reduce_for(calibration, gpu, tp).measured) {
+      text += fmt::format("; all-reduce over {} GPUs: of like links, not measured", tp);
+    }
+    return text;
+  }
+
+  LayerTime layer_time_;
+  AttentionTime attention_;
+  Table layers_;
+  Table head_;
+  SimTime empty_step_;
+  std::string provenance_;
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> make_roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu,
+                                         const Calibration& calibration, const RooflineOptions& options) {
+  CHECK_LAW(options.table_tokens >= 0, "table_tokens {}", options.table_tokens);
+  return std::make_unique<Roofline>(spec, gpu, calibration, options);
+}
+
+}  // namespace blockyard::cost

@@ -1,0 +1,134 @@
+// What happened, as it is told. Events of requests go into records; the state between events is piecewise constant and
+// is integrated by advance(now), exactly, in integers. Laws: arrived == finished + rejected + timed out + unfinished;
+// over the states of memory the integrals add up to capacity x span. Cost: O(1) a call; nothing is allocated but for
+// new records and rows of the time series.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/base/memory_states.h"
+#include "sim/metrics/gap_histogram.h"
+#include "sim/metrics/record.h"
+#include "sim/metrics/summary.h"
+
+namespace blockyard::metrics {
+
+// The state at an instant t, and what was done in the interval that ends there.
+struct TimeSeriesRow {
+  SimTime time;
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  MemoryPartition memory;
+  std::int64_t largest_free_slots = 0;
+  std::int64_t output_tokens = 0;
+  std::int64_t computed_tokens = 0;
+};
+
+class Collector {
+ public:
+  struct Options {
+    SimTime timeseries_interval;  // 0 = no time series
+    Slo slo;
+    std::int64_t slot_bytes = 1;  // KV of one token over the whole replica
+    std::int64_t capacity_slots = 0;
+  };
+
+  explicit Collector(const Options& options);
+
+  RecordId arrived(SimTime now, Tokens prompt);
+  void rejected(RecordId id, SimTime now, RejectReason reason);
+  void timed_out(RecordId id, SimTime now);
+  void admitted(RecordId id, SimTime now) { record(id).admitted = now; }
+  void first_token(RecordId id, SimTime now) { record(id).first_token = now; }
+  void preempted(RecordId id, SimTime now);
+  void restored(RecordId id, SimTime stall) { record(id).stall += stall; }
+  void recomputed(RecordId id, Tokens tokens);
+  void finished(RecordId id, SimTime now, Tokens generated);
+  void refused_although_free() { ++refused_although_free_; }
+
+  // `count` tokens that came `gap` after the one before them.
+  void token_gap(SimTime gap, std::int64_t count) { gaps_.add(gap, count); }
+  // A step has ended.
+  void step(std::int64_t computed_tokens, std::int64_t output_tokens) {
+    ++steps_;
+    computed_tokens_ += computed_tokens;
+    output_tokens_ += output_tokens;
+  }
+
+  // The state since the last call has lasted until `now`. To be called before every change of state.
+  void advance(SimTime now) {
+    if (now >= next_tick_) emit_rows(now);
+    const std::int64_t lasted = (now - now_).count();
+    for (std::size_t i = 0; i < kMemoryStates; ++i)
+      memory_integral_[i] += static_cast<Int128>(memory_.slots[i]) * lasted;
+    largest_free_integral_ += static_cast<Int128>(largest_free_) * lasted;
+    running_integral_ += static_cast<Int128>(running_) * lasted;
+    waiting_integral_ += static_cast<Int128>(waiting_) * lasted;
+    now_ = now;
+  }
+  void set_running(std::int64_t running) {
+    running_ = running;
+    if (running > max_running_) max_running_ = running;
+  }
+  void set_waiting(std::int64_t waiting) {
+    waiting_ = waiting;
+    if (waiting > max_waiting_) max_waiting_ = waiting;
+  }
+  void set_memory(const MemoryPartition& memory, std::int64_t largest_free_slots) {
+    memory_ = memory;
+    largest_free_ = largest_free_slots;
+    for (std::size_t i = 0; i < kMemoryStates; ++i) {
+      memory_peak_[i] = memory.slots[i] > memory_peak_[i] ? memory.slots[i] : memory_peak_[i];
+    }
+    if (largest_free_slots < largest_free_min_) largest_free_min_ = largest_free_slots;
+  }
+
+  // Everything up to the last advance(); `identity` and the marks of an early end are filled in by the caller.
+  [[nodiscard]] Summary summarise() const;
+  [[nodiscard]] const std::vector<RequestRecord>& records() const { return records_; }
+  [[nodiscard]] const std::vector<TimeSeriesRow>& time_series() const { return rows_; }
+  [[nodiscard]] std::int64_t slot_bytes() const { return options_.slot_bytes; }
+
+ private:
+  RequestRecord& record(RecordId id) { return records_[static_cast<std::size_t>(id)]; }
+  void emit_rows(SimTime now);
+  void end(RecordId id, SimTime now, Outcome outcome);
+  [[nodiscard]] bool meets_slo(const RequestRecord& r) const;
+  void summarise_requests(Summary& s) const;
+  void summarise_memory(Summary& s, double span) const;
+
+  Options options_;
+  std::vector<RequestRecord> records_;
+  std::vector<TimeSeriesRow> rows_;
+  GapHistogram gaps_;
+
+  SimTime now_;
+  SimTime next_tick_ = kNever;
+  std::int64_t running_ = 0;
+  std::int64_t waiting_ = 0;
+  MemoryPartition memory_;
+  std::int64_t largest_free_ = 0;
+  std::array<Int128, kMemoryStates> memory_integral_{};
+  Int128 largest_free_integral_ = 0;
+  Int128 running_integral_ = 0;
+  Int128 waiting_integral_ = 0;
+  std::array<std::int64_t, kMemoryStates> memory_peak_{};
+  std::int64_t largest_free_min_ = INT64_MAX;
+  std::int64_t max_running_ = 0;
+  std::int64_t max_waiting_ = 0;
+
+  std::int64_t steps_ = 0;
+  std::int64_t computed_tokens_ = 0;
+  std::int64_t output_tokens_ = 0;
+  std::int64_t computed_at_row_ = 0;
+  std::int64_t output_at_row_ = 0;
+  std::int64_t prompt_tokens_ = 0;
+  std::int64_t recomputed_tokens_ = 0;
+  std::int64_t preemptions_ = 0;
+  std::int64_t refused_although_free_ = 0;
+};
+
+}  // namespace blockyard::metrics

@@ -1,0 +1,39 @@
+// What is kept of every request, in arrival order: 64 bytes, so that a million of them are 64 MB.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/base/quantities.h"
+
+namespace blockyard::metrics {
+
+enum class RecordId : std::uint32_t {};
+
+// unfinished: still waiting or running when the run ended.
+enum class Outcome : std::uint8_t { unfinished, finished, rejected, timed_out };
+[[nodiscard]] const char* name_of(Outcome outcome);
+
+// Why a request was turned away at its arrival.
+//   prompt_too_long  the prompt alone reaches max_model_len, so that no token could be generated
+//   never_fits       the whole pool could not hold what it will write
+//   queue_full       admission.max_queue requests wait already
+enum class RejectReason : std::uint8_t { none, prompt_too_long, never_fits, queue_full };
+inline constexpr std::size_t kRejectReasons = 4;
+[[nodiscard]] const char* name_of(RejectReason reason);  // "" for none
+
+struct RequestRecord {
+  SimTime arrival;
+  SimTime admitted = kNever;     // first entry into the running batch
+  SimTime first_token = kNever;  // first output token
+  SimTime ended = kNever;        // last output token, rejection or time-out
+  SimTime stall;                 // from each preemption until the computed length was regained
+  std::int32_t prompt_tokens = 0;
+  std::int32_t generated_tokens = 0;
+  std::int32_t preemptions = 0;
+  std::int32_t recomputed_tokens = 0;  // positions computed again
+  Outcome outcome = Outcome::unfinished;
+  RejectReason reason = RejectReason::none;
+};
+static_assert(sizeof(RequestRecord) <= 64);
+
+}  // namespace blockyard::metrics

@@ -1,0 +1,102 @@
+// What a run came to. Units stand in the names. Which requests enter which figure:
+//   latencies      finished requests, from their arrival; ITL: every gap of every request, finished or not
+//   admission_s    first entry into the running batch - arrival
+//   ttft_s         first output token - arrival
+//   tpot_s         (last - first output token) / (outputs - 1); none for one-token outputs
+//   itl_s          each gap between consecutive output tokens, pooled; quantiles within 0.05 %
+//   e2e_s          last output token - arrival
+//   throughput     finished requests, and all output tokens, over the makespan
+//   goodput        finished requests that meet every limit given, over the makespan
+//   makespan_s     from the first arrival to the last event
+//   stall_s        for each preempted request: from each preemption until its computed length was regained, summed
+//   recomputed     positions computed again after a preemption
+//   shares         of the pool's capacity, time-weighted over the makespan; the means add up to 1
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/memory_states.h"
+#include "sim/base/quantities.h"
+#include "sim/metrics/quantiles.h"
+#include "sim/metrics/record.h"
+
+namespace blockyard::metrics {
+
+// Limits of a good request; those absent do not bind.
+struct Slo {
+  std::optional<SimTime> ttft;
+  std::optional<SimTime> tpot;
+  std::optional<SimTime> e2e;
+  [[nodiscard]] bool any() const { return ttft || tpot || e2e; }
+};
+
+// What was run, and how far to trust it.
+struct Identity {
+  std::string scenario;
+  std::uint64_t seed = 0;
+  std::string model;
+  std::string gpu;
+  std::int64_t gpus = 1;
+  std::vector<std::string> provenance;  // constants used, their source and error
+  std::vector<std::string> notes;       // what a reader should know: rows dropped, keys unused, ...
+};
+
+struct MemoryShare {
+  double mean_share = 0;
+  double peak_share = 0;
+};
+
+struct Summary {
+  Identity identity;
+  bool interrupted = false;  // the run was stopped from outside: all figures are of what was done by then
+  std::string stuck;         // why the run could not go on, "" if it ended by itself
+
+  std::int64_t arrived = 0;
+  std::int64_t finished = 0;
+  std::int64_t rejected = 0;
+  std::array<std::int64_t, kRejectReasons> rejected_by_reason{};
+  std::int64_t timed_out = 0;
+  std::int64_t unfinished = 0;
+
+  std::int64_t prompt_tokens = 0;  // of all arrived requests
+  std::int64_t output_tokens = 0;  // generated
+  std::int64_t computed_tokens = 0;
+  std::int64_t recomputed_tokens = 0;
+
+  Seconds makespan_s = 0;
+  std::int64_t steps = 0;
+
+  Distribution admission;
+  Distribution ttft;
+  Distribution tpot;
+  Distribution itl;
+  Distribution e2e;
+
+  double requests_per_s = 0;
+  double output_tokens_per_s = 0;
+  Slo slo;
+  std::optional<std::int64_t> good_requests;  // none without an slo
+  std::optional<double> goodput_requests_per_s;
+
+  std::int64_t preemptions = 0;
+  std::int64_t preempted_requests = 0;
+  Seconds total_stall_s = 0;
+  Distribution stall;  // of preempted requests
+
+  Bytes capacity;  // usable KV memory of the replica
+  std::array<MemoryShare, kMemoryStates> memory{};
+  double largest_free_mean_share = 0;
+  double largest_free_min_share = 0;
+  std::int64_t refused_although_free = 0;  // admissions refused though enough memory was free, one a request and wait
+
+  double mean_running = 0;
+  std::int64_t max_running = 0;
+  double mean_waiting = 0;
+  std::int64_t max_waiting = 0;
+};
+
+}  // namespace blockyard::metrics

@@ -1,0 +1,201 @@
+#include "sim/serving/assemble.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/cost/fixed_step.h"
+#include "sim/cost/roofline.h"
+#include "sim/kv/allocator/strategies.h"
+#include "sim/sched/schedulers.h"
+#include "sim/serving/hardware.h"
+#include "sim/serving/requests.h"
+
+namespace blockyard::serving {
+namespace {
+
+using scenario::Document;
+using scenario::Kind;
+
+struct Served {
+  model::ModelSpec model;
+  GpuEntry gpu;
+  std::int64_t tensor_parallel = 1;
+  Tokens max_model_len;
+  model::ElementType kv_dtype = model::ElementType::bf16;
+};
+
+Served served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) {
+  Served s{load_model(scenario, configs), load_gpu(scenario, configs),
+           scenario.integer("hardware.tensor_parallel_size"), Tokens(0), model::ElementType::bf16};
+  model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
+  const Tokens limit(s.model.max_position_embeddings);
+  s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
+  if (s.max_model_len > limit) {
+    errors.add(scenario.place("engine.max_model_len"),
+               fmt::format("engine.max_model_len: {} tokens, but {} ends at {} (max_position_embeddings)",
+                           s.max_model_len.count(), s.model.name, limit.count()));
+  }
+  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? s.model.dtype
+                                                          : *model::element_type(scenario.choice("kv_cache.dtype"));
+  return s;
+}
+
+model::BudgetRequest budget_request(const Document& scenario) {
+  if (scenario.is("kv_cache.budget", Kind::blocks)) return scenario.blocks("kv_cache.budget");
+  if (scenario.is("kv_cache.budget", Kind::tokens)) return scenario.tokens("kv_cache.budget");
+  if (scenario.is("kv_cache.budget", Kind::bytes)) return scenario.bytes("kv_cache.budget");
+  return model::FromGpuMemory{};
+}
+
+model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged, Diagnostics& errors) {
+  model::BudgetOptions options;
+  options.request = budget_request(scenario);
+  options.tensor_parallel_size = s.tensor_parallel;
+  options.gpu_memory_utilization = scenario.real("hardware.gpu_memory_utilization");
+  options.max_num_batched_tokens = scenario.tokens("engine.max_num_batched_tokens");
+  options.block_size =
+      paged || scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size") : Tokens(1);
+  options.kv_dtype = s.kv_dtype;
+  model::MemoryBudget result = model::compute_budget(s.model, s.gpu.spec, options);
+  if (result.kv_bytes <= Bytes(0)) {
+    std::string arithmetic;
+    for (const model::BudgetLine& line : result.lines) {
+      arithmetic +=
+          fmt::format("\n    {:>9.2f} GiB  {}", static_cast<double>(line.bytes.count()) / (1LL << 30), line.name);
+    }
+    errors.add(scenario.place("model"), fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}",
+                                                    s.model.name, s.tensor_parallel, s.gpu.spec.name, arithmetic));
+  }
+  return result;
+}
+
+// The engine's own rule for `engine`; a share of the pool or a number of blocks otherwise.
+std::int64_t watermark(const Document& scenario, const kv::Allocator& memory, bool paged, Diagnostics& errors) {
+  if (scenario.is_word("admission.watermark", "engine")) return 0;  // neither vllm-v1 nor orca has one
+  if (scenario.is("admission.watermark", Kind::blocks)) {
+    const std::int64_t blocks = scenario.blocks("admission.watermark").count();
+    return paged ? blocks : blocks * scenario.tokens("kv_cache.block_size").count();
+  }
+  const double share = scenario.real("admission.watermark");
+  if (share >= 1) {
+    errors.add(scenario.place("admission.watermark"),
+               "admission.watermark: the whole pool would stay free; expected a share below 1");
+  }
+  return static_cast<std::int64_t>(share * static_cast<double>(memory.total_grains()));
+}
+
+sched::RunningFirstOptions engine_options(const Document& scenario, const Served& s, Diagnostics& errors) {
+  sched::RunningFirstOptions options;
+  options.max_num_seqs = scenario.integer("engine.max_num_seqs");
+  options.max_num_batched_tokens = scenario.tokens("engine.max_num_batched_tokens");
+  options.max_model_len = s.max_model_len;
+  options.long_prefill_token_threshold = scenario.tokens("engine.long_prefill_token_threshold");
+  options.chunked_prefill = scenario.boolean("engine.enable_chunked_prefill");
+  options.queue_order = scenario.choice("engine.queue_order");
+  options.fast_forward = scenario.boolean("engine.fast_forward");
+  if (scenario.choice("engine.scheduler") != "vllm-v1") return options;
+  // Limits that the engine itself enforces at its start.
+  if (options.max_num_batched_tokens < Tokens(options.max_num_seqs)) {
+    errors.add(scenario.place("engine.max_num_batched_tokens"),
+               fmt::format("engine.max_num_batched_tokens: {} is below engine.max_num_seqs = {}; every running request "
+                           "needs a token a step",
+                           options.max_num_batched_tokens.count(), options.max_num_seqs));
+  }
+  if (!options.chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
+    errors.add(scenario.place("engine.enable_chunked_prefill"),
+               fmt::format("engine.enable_chunked_prefill: without it engine.max_num_batched_tokens = {} must reach "
+                           "max_model_len = {}",
+                           options.max_num_batched_tokens.count(), options.max_model_len.count()));
+  }
+  return options;
+}
+
+std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Served& s, Diagnostics& errors) {
+  if (scenario.choice("cost.model") == "fixed") {
+    if (!scenario.has_value("cost.step")) {
+      errors.add(scenario.place("cost"), "cost.step: the fixed cost model needs it, for example `step: 20 ms`");
+      return cost::make_fixed(SimTime(1));
+    }
+    return cost::make_fixed(scenario.time("cost.step"));
+  }
+  cost::RooflineOptions options;
+  options.tensor_parallel_size = s.tensor_parallel;
+  options.kv_dtype = s.kv_dtype;
+  options.table_tokens = std::min<std::int64_t>(65536, scenario.tokens("engine.max_num_batched_tokens").count());
+  return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
+}
+
+metrics::Slo slo(const Document& scenario) {
+  const auto limit = [&](std::string_view path) -> std::optional<SimTime> {
+    if (!scenario.has_value(path)) return std::nullopt;
+    return scenario.time(path);
+  };
+  return {.ttft = limit("slo.ttft"), .tpot = limit("slo.tpot"), .e2e = limit("slo.e2e")};
+}
+
+}  // namespace
+
+Assembly assemble(const Document& scenario, const std::filesystem::path& configs) {
+  Diagnostics errors;
+  const Served s = served(scenario, configs, errors);
+  const std::string& strategy = scenario.choice("kv_cache.strategy");
+  const bool paged = strategy == "paged";
+  errors.throw_if_any();  // what follows needs a model that the GPUs can split
+
+  const model::MemoryBudget memory_budget = budget(scenario, s, paged, errors);
+  const sched::RunningFirstOptions engine = engine_options(scenario, s, errors);
+  errors.throw_if_any();
+
+  Assembly a;
+  a.cost = cost_model(scenario, s, errors);
+  // The engine keeps one null block, so that a budget of N blocks serves N - 1.
+  const bool null_block = paged && scenario.choice("engine.scheduler") == "vllm-v1";
+  const Tokens block_size = scenario.tokens("kv_cache.block_size");
+  const Tokens usable =
+      paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
+  if (usable <= Tokens(0)) {
+    errors.add(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
+    errors.throw_if_any();
+  }
+  a.memory = kv::make_allocator(strategy, {usable, block_size, s.max_model_len, scenario.choice("kv_cache.reservation"),
+                                           scenario.choice("kv_cache.placement")});
+  sched::RunningFirstOptions options = engine;
+  options.watermark_grains = watermark(scenario, *a.memory, paged, errors);
+  a.scheduler = sched::make_scheduler(scenario.choice("engine.scheduler"), options, *a.memory);
+
+  a.admission.max_model_len = s.max_model_len;
+  if (!scenario.is_word("admission.max_queue", "unlimited"))
+    a.admission.max_queue = scenario.integer("admission.max_queue");
+  a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
+  a.admission.watermark_grains = options.watermark_grains;
+  if (!scenario.is_word("admission.abandon_after", "never"))
+    a.admission.abandon_after = scenario.time("admission.abandon_after");
+  a.replica.fast_forward = engine.fast_forward;
+
+  Requests requests = make_requests(scenario, s.max_model_len, errors);
+  errors.throw_if_any();
+  a.requests = std::move(requests.source);
+  a.trace = requests.trace;
+  a.expected_requests = requests.expected;
+
+  const std::int64_t slot_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
+  a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
+  a.metrics.slo = slo(scenario);
+  a.metrics.slot_bytes = slot_bytes;
+  a.metrics.capacity_slots = a.memory->capacity().count();
+
+  a.identity.scenario = scenario.has_value("name") ? scenario.text("name") : scenario.name();
+  a.identity.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  a.identity.model = s.model.name;
+  a.identity.gpu = s.gpu.spec.name;
+  a.identity.gpus = s.tensor_parallel;
+  a.identity.provenance.push_back(a.cost->provenance());
+  if (null_block) {
+    a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",
+                                           memory_budget.blocks.count(), block_size.count(),
+                                           memory_budget.blocks.count() - 1));
+  }
+  return a;
+}
+
+}  // namespace blockyard::serving

@@ -1,0 +1,38 @@
+// Scenario -> the parts of a run. All cross-key contradictions are found here, together, each at its place.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cost/cost_model.h"
+#include "sim/kv/allocator/allocator.h"
+#include "sim/metrics/collector.h"
+#include "sim/model/memory_budget.h"
+#include "sim/scenario/document.h"
+#include "sim/sched/scheduler.h"
+#include "sim/serving/simulation.h"
+#include "sim/workload/request.h"
+#include "sim/workload/trace.h"
+
+namespace blockyard::serving {
+
+struct Assembly {
+  std::unique_ptr<workload::RequestSource> requests;
+  const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
+  std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
+  std::unique_ptr<kv::Allocator> memory;
+  std::unique_ptr<cost::CostModel> cost;
+  std::unique_ptr<sched::Scheduler> scheduler;
+  AdmissionOptions admission;
+  ReplicaOptions replica;
+  metrics::Collector::Options metrics;
+  metrics::Identity identity;  // names and provenance for the report
+};
+
+// Throws InputError with everything that is wrong.
+[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs);
+
+}  // namespace blockyard::serving

@@ -1,0 +1,23 @@
+// Entries of configs/models and configs/gpus -> the specs of the rooms below.
+#pragma once
+
+#include <filesystem>
+
+#include "sim/cost/calibration.h"
+#include "sim/model/gpu_spec.h"
+#include "sim/model/model_spec.h"
+#include "sim/scenario/document.h"
+
+namespace blockyard::serving {
+
+struct GpuEntry {
+  model::GpuSpec spec;
+  cost::Calibration calibration;
+};
+
+// What the scenario's key `path` names: an entry's name, a path to a file like one, or (models) a Hugging Face
+// config.json. Throws InputError with everything that is wrong in the file.
+[[nodiscard]] model::ModelSpec load_model(const scenario::Document& scenario, const std::filesystem::path& configs);
+[[nodiscard]] GpuEntry load_gpu(const scenario::Document& scenario, const std::filesystem::path& configs);
+
+}  // namespace blockyard::serving

@@ -1,0 +1,104 @@
+#include "sim/serving/simulation.h"
+
+#include "sim/sched/scheduler.h"
+
+namespace blockyard::serving {
+namespace {
+constexpr std::int64_t kEventsBetweenQuestions = 4096;
+}  // namespace
+
+Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
+                       kv::Allocator& memory, metrics::Collector& collector)
+    : admission_(admission), requests_(&requests), replica_(&replica), memory_(&memory), collector_(&collector) {}
+
+RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
+  RunEnd result;
+  schedule_arrival();
+  std::int64_t events = 0;
+  while (!events_.empty()) {
+    const auto event = events_.pop();
+    if (std::holds_alternative<Arrival>(event.payload)) {
+      arrive(event.time);
+    } else if (std::holds_alternative<StepEnd>(event.payload)) {
+      step(event.time);
+    } else {
+      abandon(event.time);
+    }
+    // Patience that ends after everybody has been served is not an event of the run.
+    if (!std::holds_alternative<Abandon>(event.payload) || replica_->unfinished() > 0) result.end = event.time;
+    if (!replica_->stuck().empty()) {
+      result.stuck = replica_->stuck();
+      break;
+    }
+    if (++events % kEventsBetweenQuestions == 0 && !go_on({event.time, arrived_, replica_->finished()})) {
+      result.interrupted = true;
+      break;
+    }
+  }
+  collector_->advance(result.end);
+  return result;
+}
+
+bool Simulation::refill() {
+  if (next_ < buffered_) return true;
+  next_ = 0;
+  buffered_ = requests_->read(buffer_);
+  return buffered_ > 0;
+}
+
+void Simulation::schedule_arrival() {
+  if (refill()) events_.push(buffer_[next_].arrival, kArrivalRank, Arrival{});
+}
+
+// All requests of one instant; then the next arrival is scheduled.
+void Simulation::arrive(SimTime now) {
+  while (refill() && buffer_[next_].arrival == now) {
+    const workload::Request& request = buffer_[next_++];
+    ++arrived_;
+    const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens);
+    const metrics::RejectReason reason = why_rejected(request);
+    if (reason != metrics::RejectReason::none) {
+      collector_->rejected(record, now, reason);
+      continue;
+    }
+    const auto id = static_cast<RequestId>(record);
+    replica_->arrive(now, id, request);
+    if (admission_.abandon_after) {
+      if (patience_.empty()) events_.push(now + *admission_.abandon_after, kAbandonRank, Abandon{});
+      patience_.emplace_back(now + *admission_.abandon_after, id);
+    }
+    if (!replica_->step_in_flight() && !step_pending_) {
+      events_.push(now, kStepRank, StepEnd{});
+      step_pending_ = true;
+    }
+  }
+  schedule_arrival();
+}
+
+void Simulation::abandon(SimTime now) {
+  for (; !patience_.empty() && patience_.front().first == now; patience_.pop_front()) {
+    replica_->abandon(now, patience_.front().second);
+  }
+  if (!patience_.empty()) events_.push(patience_.front().first, kAbandonRank, Abandon{});
+}
+
+void Simulation::step(SimTime now) {
+  step_pending_ = false;
+  const SimTime end = replica_->begin(now, events_.next_time());
+  if (end == kNever) return;
+  events_.push(end, kStepRank, StepEnd{});
+  step_pending_ = true;
+}
+
+metrics::RejectReason Simulation::why_rejected(const workload::Request& request) const {
+  if (request.prompt_tokens >= admission_.max_model_len) return metrics::RejectReason::prompt_too_long;
+  if (admission_.max_queue && replica_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
+  if (!admission_.reject_never_fits) return metrics::RejectReason::none;
+  const kv::SequenceNeed need = sched::need_of(request, admission_.max_model_len);
+  if (!memory_->why_never(need).empty()) return metrics::RejectReason::never_fits;
+  const std::int64_t demand = memory_->admission_demand(SequenceId::none, need, need.true_end);
+  const bool fits = demand + admission_.watermark_grains <= memory_->total_grains();
+  return fits ? metrics::RejectReason::none : metrics::RejectReason::never_fits;
+}
+
+}  // namespace blockyard::serving

@@ -1,0 +1,85 @@
+// One run: requests arrive from their source, the replica steps, simulated time goes from event to event until nothing
+// is left. Order at one instant: arrivals first, then the end of a step and the start of the next, so that a request
+// that arrives as a step ends is seen by the next one. Law: arrived == finished + rejected + timed out + unfinished.
+// Cost: O(1) a request beside its steps; requests are read as they are needed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "sim/engine/event_queue.h"
+#include "sim/kv/allocator/allocator.h"
+#include "sim/metrics/collector.h"
+#include "sim/serving/replica.h"
+#include "sim/workload/request.h"
+
+namespace blockyard::serving {
+
+struct AdmissionOptions {
+  Tokens max_model_len;
+  std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
+  bool reject_never_fits = true;          // false: such a request waits, as in the engine
+  std::int64_t watermark_grains = 0;
+  std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
+};
+
+struct RunProgress {
+  SimTime now;
+  std::int64_t arrived = 0;
+  std::int64_t finished = 0;
+};
+
+// How a run ended.
+struct RunEnd {
+  SimTime end;
+  bool interrupted = false;
+  std::string stuck;  // why no progress was possible, "" if all went well
+};
+
+class Simulation {
+ public:
+  Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
+             kv::Allocator& memory, metrics::Collector& collector);
+
+  // `go_on` is asked between events, every few thousand of them; false ends the run with what is done.
+  RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
+
+ private:
+  struct Arrival {};
+  struct StepEnd {};
+  struct Abandon {};
+  using Payload = std::variant<Arrival, StepEnd, Abandon>;
+  // At one instant arrivals come first, and a client whose patience ends as its first token comes stays.
+  static constexpr std::uint32_t kArrivalRank = 0;
+  static constexpr std::uint32_t kStepRank = 1;
+  static constexpr std::uint32_t kAbandonRank = 2;
+
+  bool refill();
+  void schedule_arrival();
+  void arrive(SimTime now);
+  void step(SimTime now);
+  void abandon(SimTime now);
+  [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request) const;
+
+  AdmissionOptions admission_;
+  workload::RequestSource* requests_;
+  Replica* replica_;
+  kv::Allocator* memory_;
+  metrics::Collector* collector_;
+  engine::EventQueue<Payload> events_;
+  std::array<workload::Request, 256> buffer_;
+  std::size_t buffered_ = 0;
+  std::size_t next_ = 0;
+  bool step_pending_ = false;
+  std::deque<std::pair<SimTime, RequestId>>
+      patience_;  // when it ends, in order of arrival; an event is pending for the first
+  std::int64_t arrived_ = 0;
+};
+
+}  // namespace blockyard::serving
