@@ -1,0 +1,31 @@
+#include "sim/cli/commands.h"
+
+#include <array>
+
+#include "sim/cli/dispatch.h"
+
+namespace blockyard::cli {
+namespace {
+
+constexpr std::array kCommands{
+    Command{"run", "simulate a scenario and say what its users felt and its memory did", run},
+    Command{"compare", "simulate variants of a scenario on the same workload, side by side", compare},
+    Command{"trace", "look at request traces", trace},
+    Command{"list", "what a scenario can name: models, gpus, schedulers, ...", list},
+    Command{"schema", "the JSON Schema of the scenario, for editors", schema},
+};
+
+constexpr std::array kTraceCommands{
+    Command{"info", "rows, span, rate and lengths of a trace", trace_info},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+std::span<const Command> trace_commands() { return kTraceCommands; }
+
+ExitStatus trace(const Arguments& arguments, Streams streams) {
+  return dispatch("blockyard trace", "look at request traces", trace_commands(), arguments, streams);
+}
+
+}  // namespace blockyard::cli

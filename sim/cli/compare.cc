@@ -1,0 +1,111 @@
+// blockyard compare: variants of a scenario, side by side.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include "sim/base/diagnostics.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/config_folder.h"
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
+#include "sim/cli/progress.h"
+#include "sim/report/comparison.h"
+#include "sim/report/files.h"
+#include "sim/study/compare.h"
+
+namespace blockyard::cli {
+namespace {
+
+std::size_t jobs_of(const Options& options) {
+  const auto text = options.value_of("jobs");
+  if (!text) return std::max(1U, std::thread::hardware_concurrency());
+  std::size_t jobs = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), jobs);
+  if (error != std::errc() || end != text->data() + text->size() || jobs == 0) {
+    options.fail(fmt::format("--jobs: expected a number from 1 on, found \"{}\"", *text));
+  }
+  return jobs;
+}
+
+std::vector<study::Variant> variants_of(const Options& options) {
+  std::vector<study::Axis> axes;
+  for (const std::string& text : options.values_of("vary")) axes.push_back(study::parse_axis(text));
+  if (axes.empty()) options.fail("--vary is missing: what shall be compared? e.g. --vary kv_cache.block_size=16,32");
+  return study::variants(axes);
+}
+
+void write_comparison(const std::filesystem::path& file, const std::string& json) {
+  std::ofstream out(file);
+  out << json << '\n';
+  out.close();
+  if (!out) throw InputError({file.string(), 0, 0}, "cannot be written");
+}
+
+ExitStatus status_of(const std::vector<report::Variant>& compared, std::size_t asked_for, Streams streams) {
+  ExitStatus status = ExitStatus::done;
+  bool interrupted = compared.size() < asked_for;
+  for (const report::Variant& variant : compared) {
+    interrupted = interrupted || variant.summary.interrupted;
+    if (variant.summary.stuck.empty()) continue;
+    streams.err << fmt::format("blockyard compare: {} stopped: {}\n", variant.label, variant.summary.stuck);
+    status = ExitStatus::run_failed;
+  }
+  if (interrupted) {
+    streams.err << "blockyard compare: interrupted: every figure is of what was done by then\n";
+    return ExitStatus::interrupted;
+  }
+  return status;
+}
+
+}  // namespace
+
+ExitStatus compare(const Arguments& arguments, Streams streams) {
+  Options options("blockyard compare", "simulate variants of a scenario on the same workload, side by side");
+  options.words("SCENARIO", 1, 1, "a YAML file (`blockyard schema` describes it)");
+  options.values("vary", "KEY=A,B,...", "a key and its values; several --vary give every combination");
+  options.values("set", "KEY=VALUE", "set a key for all variants; wins over the file");
+  options.value("jobs", "N", "variants that run at the same time (default: one a processor)");
+  options.value("out", "DIR", "write comparison.json there, and the files of `run` into one folder a variant");
+  options.flag("json", "print comparison.json, and nothing else, to standard output");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+
+  const std::vector<study::Variant> variants = variants_of(options);
+  study::CompareControl control;
+  control.jobs = jobs_of(options);
+  std::optional<std::filesystem::path> folder;
+  if (const auto out = options.value_of("out")) {
+    folder = prepare_out_folder(*out);
+    control.time_series = true;
+    control.finished = [&](const study::Variant& variant, const serving::RunResult& result) {
+      report::write_reports(*folder / folder_name(variant.label), result.summary, result.collector);
+    };
+  }
+
+  const Interrupt interrupt;
+  const std::vector<report::Variant> compared = [&] {
+    Progress progress(streams, fmt::format("{} variants", variants.size()));
+    control.go_on = [&](const study::CompareProgress& all) {
+      progress.update({all.simulated, all.finished, all.expected});
+      return !interrupt.raised();
+    };
+    return study::compare(options.words().front(), options.values_of("set"), variants, config_folder(), control);
+  }();
+
+  const std::string json = report::comparison_json(compared).dump(2);
+  if (folder) write_comparison(*folder / "comparison.json", json);
+  if (options.has("json")) {
+    streams.out << json << '\n';
+  } else {
+    streams.out << report::print_comparison(compared);
+  }
+  return status_of(compared, variants.size(), streams);
+}
+
+}  // namespace blockyard::cli

@@ -1,0 +1,71 @@
+// blockyard run: one scenario.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <ostream>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/config_folder.h"
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
+#include "sim/cli/progress.h"
+#include "sim/report/files.h"
+#include "sim/report/summary_json.h"
+#include "sim/report/summary_text.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
+#include "sim/serving/run.h"
+
+namespace blockyard::cli {
+namespace {
+
+ExitStatus status_of(const metrics::Summary& summary, Streams streams) {
+  if (!summary.stuck.empty()) {
+    streams.err << "blockyard run: stopped: " << summary.stuck << '\n';
+    return ExitStatus::run_failed;
+  }
+  if (summary.interrupted) {
+    streams.err << "blockyard run: interrupted: every figure is of what was done by then\n";
+    return ExitStatus::interrupted;
+  }
+  return ExitStatus::done;
+}
+
+}  // namespace
+
+ExitStatus run(const Arguments& arguments, Streams streams) {
+  Options options("blockyard run", "simulate a scenario and say what its users felt and its memory did");
+  options.words("SCENARIO", 1, 1, "a YAML file (`blockyard schema` describes it)");
+  options.values("set", "KEY=VALUE", "set a key of the scenario, e.g. kv_cache.block_size=32; wins over the file");
+  options.value("out", "DIR", "write summary.json, requests.csv and timeseries.csv there");
+  options.flag("json", "print summary.json, and nothing else, to standard output");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+
+  const std::filesystem::path configs = config_folder();
+  const scenario::Document scenario =
+      scenario::load(options.words().front(), serving::scenario_schema(configs), options.values_of("set"));
+  std::optional<std::filesystem::path> folder;
+  if (const auto out = options.value_of("out")) folder = prepare_out_folder(*out);
+
+  const Interrupt interrupt;
+  const serving::RunResult result = [&] {
+    Progress progress(streams);
+    const auto go_on = [&](const serving::RunProgress& run, std::optional<std::int64_t> expected) {
+      progress.update({run.now, run.finished, expected});
+      return !interrupt.raised();
+    };
+    return serving::run(scenario, configs, {.go_on = go_on, .time_series = folder.has_value()});
+  }();
+
+  if (folder) report::write_reports(*folder, result.summary, result.collector);
+  if (options.has("json")) {
+    streams.out << report::summary_json(result.summary).dump(2) << '\n';
+  } else {
+    streams.out << report::print_summary(result.summary);
+  }
+  return status_of(result.summary, streams);
+}
+
+}  // namespace blockyard::cli

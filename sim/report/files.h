@@ -1,0 +1,17 @@
+// The files of one run: summary.json, requests.csv (one row a request, in arrival order), timeseries.csv. Columns are
+// described in sim/report/README.md. All are written whole under other names and put in place at the end, summary.json
+// last: where something fails, no part of a file is left, and what stood there before still does.
+#pragma once
+
+#include <filesystem>
+
+#include "sim/metrics/collector.h"
+#include "sim/metrics/summary.h"
+
+namespace blockyard::report {
+
+// Makes `dir` if it does not exist. Throws InputError with the path where something cannot be written.
+void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
+                   const metrics::Collector& collector);
+
+}  // namespace blockyard::report

@@ -1,0 +1,102 @@
+#include "sim/study/compare.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "sim/base/diagnostics.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/assemble.h"
+#include "sim/serving/names.h"
+#include "sim/study/parallel.h"
+
+namespace blockyard::study {
+namespace {
+
+// What is wrong with several variants alike is told once.
+void add_new(const InputError& error, std::vector<std::string>& known, Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : error.diagnostics()) {
+    std::string text = to_string(diagnostic);
+    if (std::ranges::find(known, text) != known.end()) continue;
+    known.push_back(std::move(text));
+    diagnostics.add(diagnostic.place, diagnostic.message);
+  }
+}
+
+std::vector<scenario::Document> load_all(const std::filesystem::path& file, std::span<const std::string> sets,
+                                         const std::vector<Variant>& variants, const std::filesystem::path& configs) {
+  const scenario::Schema schema = serving::scenario_schema(configs);
+  std::vector<scenario::Document> documents;
+  std::vector<std::string> known;
+  Diagnostics diagnostics;
+  for (const Variant& variant : variants) {
+    std::vector<std::string> assignments(sets.begin(), sets.end());
+    for (const auto& [key, value] : variant.settings) assignments.push_back(key + "=" + value);
+    try {
+      documents.push_back(scenario::load(file, schema, assignments));
+      static_cast<void>(serving::assemble(documents.back(), configs));  // finds the contradictions between keys
+    } catch (const InputError& error) {
+      add_new(error, known, diagnostics);
+    }
+  }
+  diagnostics.throw_if_any();
+  return documents;
+}
+
+// The progress of several runs as one, asked from their threads.
+class Overall {
+ public:
+  Overall(std::size_t runs, const std::function<bool(const CompareProgress&)>& go_on)
+      : runs_(runs), go_on_(go_on), last_(runs) {}
+
+  bool go_on(std::size_t run, const serving::RunProgress& progress, std::optional<std::int64_t> expected) {
+    const std::scoped_lock lock(mutex_);
+    sum_.simulated += progress.now - last_[run].now;
+    sum_.finished += progress.finished - last_[run].finished;
+    last_[run] = progress;
+    if (expected) sum_.expected = *expected * static_cast<std::int64_t>(runs_);
+    if (go_on_ && !go_on_(sum_)) stopped_ = true;
+    return !stopped_;
+  }
+  bool stopped() {
+    const std::scoped_lock lock(mutex_);
+    return stopped_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::size_t runs_;
+  const std::function<bool(const CompareProgress&)>& go_on_;
+  std::vector<serving::RunProgress> last_;
+  CompareProgress sum_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<report::Variant> compare(const std::filesystem::path& scenario, std::span<const std::string> sets,
+                                     const std::vector<Variant>& variants, const std::filesystem::path& configs,
+                                     const CompareControl& control) {
+  const std::vector<scenario::Document> documents = load_all(scenario, sets, variants, configs);
+  std::vector<std::optional<metrics::Summary>> summaries(variants.size());
+  Overall overall(variants.size(), control.go_on);
+  std::mutex telling;
+  for_each_index(variants.size(), control.jobs, [&](std::size_t i) {
+    if (overall.stopped()) return;
+    const serving::RunControl one{
+        .go_on = [&, i](const serving::RunProgress& progress,
+                        std::optional<std::int64_t> expected) { return overall.go_on(i, progress, expected); },
+        .time_series = control.time_series};
+    serving::RunResult result = serving::run(documents[i], configs, one);
+    const std::scoped_lock lock(telling);
+    if (control.finished) control.finished(variants[i], result);
+    summaries[i] = std::move(result.summary);
+  });
+
+  std::vector<report::Variant> compared;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i])});
+  }
+  return compared;
+}
+
+}  // namespace blockyard::study

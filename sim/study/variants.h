@@ -1,0 +1,29 @@
+// What is compared: every combination of the values of the varied keys, named so that a reader can tell them apart.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace blockyard::study {
+
+struct Axis {
+  std::string key;  // "kv_cache.strategy"
+  std::vector<std::string> values;
+};
+
+struct Variant {
+  std::string label;                                          // "strategy=paged, block_size=16"
+  std::vector<std::pair<std::string, std::string>> settings;  // key, value
+};
+
+// "key=a,b,c"; commas inside [], {} or quotes belong to the value. Throws InputError (place: --vary) for a key without
+// values, an empty value or one that stands twice.
+[[nodiscard]] Axis parse_axis(std::string_view text);
+
+// In the order of the axes, the last one fastest. A label names the last part of each key, and as many parts more as it
+// takes to tell the keys apart. Throws InputError for a key that is varied twice.
+[[nodiscard]] std::vector<Variant> variants(const std::vector<Axis>& axes);
+
+}  // namespace blockyard::study

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""The program as a whole, as a shell sees it: exit statuses, what goes to which stream, files, closed pipes, Ctrl-C.
+
+Usage: program_test.py PATH_OF_BLOCKYARD
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BLOCKYARD = ""
+
+SCENARIO = """\
+name: small
+seed: 7
+model: llama-3-8b
+hardware: {gpu: a100-80gb-sxm}
+workload:
+  generate:
+    requests: REQUESTS
+    arrivals: {process: poisson, rate: 4 req/s}
+    prompt_tokens: {distribution: lognormal, mean: 512, cv: 1.0}
+    output_tokens: {distribution: constant, value: 64}
+engine: {scheduler: vllm-v1, max_model_len: 8192}
+kv_cache: {strategy: paged, block_size: 16}
+"""
+
+
+def blockyard(*arguments, **options):
+    return subprocess.run([BLOCKYARD, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=300, check=False, **options)
+
+
+class TheProgram(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="blockyard-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.scenario = self.write("small.yaml", SCENARIO.replace("REQUESTS", "200"))
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+    def test_a_run_prints_a_report_and_nothing_to_err(self):
+        done = blockyard("run", self.scenario)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("TTFT", done.stdout)
+
+    def test_json_is_all_there_is_on_out(self):
+        done = blockyard("run", self.scenario, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        requests = summary["requests"]
+        self.assertEqual(requests["arrived"], 200)
+        self.assertEqual(requests["arrived"],
+                         requests["finished"] + requests["rejected"] + requests["timed_out"] + requests["unfinished"])
+
+    def test_the_same_run_gives_the_same_bytes(self):
+        outputs = []
+        for name in ("a", "b"):
+            out = self.folder / name
+            done = blockyard("run", self.scenario, "--json", "--out", out)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            outputs.append([done.stdout] + [(out / f).read_bytes() for f in ("summary.json", "requests.csv", "timeseries.csv")])
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertEqual(json.loads(outputs[0][0]), json.loads(outputs[0][1]))
+
+    def test_requests_csv_has_a_row_for_each_request(self):
+        done = blockyard("run", self.scenario, "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len((self.folder / "out/requests.csv").read_text().splitlines()), 201)
+
+    def test_a_setting_is_as_good_as_the_file(self):
+        by_setting = blockyard("run", self.scenario, "--json", "--set", "seed=8")
+        by_file = blockyard("run", self.write("eight.yaml", self.scenario.read_text().replace("seed: 7", "seed: 8")), "--json")
+        self.assertEqual(by_setting.returncode, 0, by_setting.stderr)
+        self.assertEqual(by_setting.stdout, by_file.stdout)
+        self.assertNotEqual(by_setting.stdout, blockyard("run", self.scenario, "--json").stdout)
+
+    def test_a_wrong_scenario_is_told_whole_with_places(self):
+        wrong = self.write("wrong.yaml", SCENARIO.replace("REQUESTS", "many").replace("block_size", "block_sise"))
+        done = blockyard("run", wrong, "--json")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 2, lines)
+        for line in lines:
+            self.assertRegex(line, r"^" + re.escape(str(wrong)) + r":\d+:\d+: ")
+        self.assertIn('did you mean "block_size"?', done.stderr)
+
+    def test_a_wrong_setting_and_a_missing_file_are_wrong_input(self):
+        self.assertEqual(blockyard("run", self.scenario, "--set", "kv_cache.strategy=pagd").returncode, 2)
+        self.assertEqual(blockyard("run", self.folder / "absent.yaml").returncode, 2)
+        self.assertEqual(blockyard("trace", "info", self.folder / "absent.csv").returncode, 2)
+
+    def test_wrong_usage(self):
+        for arguments in ([], ["rum"], ["run"], ["run", "--jsno", self.scenario], ["trace", "inof"], ["list", "modles"]):
+            done = blockyard(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertNotEqual(done.stderr, "", arguments)
+
+    def test_compare_has_a_column_for_each_combination(self):
+        done = blockyard("compare", self.scenario, "--vary", "kv_cache.strategy=paged,contiguous", "--vary", "seed=1,2", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        labels = [variant["label"] for variant in json.loads(done.stdout)["variants"]]
+        self.assertEqual(labels, ["strategy=paged, seed=1", "strategy=paged, seed=2",
+                                  "strategy=contiguous, seed=1", "strategy=contiguous, seed=2"])
+
+    def test_compare_is_the_runs_and_does_not_depend_on_jobs(self):
+        vary = ("compare", self.scenario, "--vary", "kv_cache.block_size=16,32", "--json")
+        one, four = blockyard(*vary, "--jobs", "1"), blockyard(*vary, "--jobs", "4")
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.assertEqual(one.stdout, four.stdout)
+        alone = json.loads(blockyard("run", self.scenario, "--json", "--set", "kv_cache.block_size=32").stdout)
+        self.assertEqual(json.loads(one.stdout)["variants"][1]["summary"], alone)
+
+    def test_every_variant_is_validated_before_any_runs(self):
+        done = blockyard("compare", self.scenario, "--vary", "kv_cache.strategy=paged,pagd")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn('did you mean "paged"?', done.stderr)
+
+    def test_list_names_what_scenarios_use(self):
+        overview = blockyard("list")
+        self.assertEqual(overview.returncode, 0, overview.stderr)
+        kinds = [line.split()[0] for line in overview.stdout.splitlines() if line.strip()]
+        self.assertIn("models", kinds)
+        for kind in kinds:
+            done = blockyard("list", kind)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotEqual(done.stdout, "", kind)
+        self.assertIn("llama-3-8b", blockyard("list", "models").stdout)
+
+    def test_schema_is_json(self):
+        schema = json.loads(blockyard("schema").stdout)
+        self.assertIn("kv_cache", schema["properties"])
+
+    def test_a_reader_that_leaves_is_no_error(self):
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([BLOCKYARD, "run", self.scenario], stdin=subprocess.DEVNULL, stdout=write,
+                              stderr=subprocess.PIPE, timeout=300, check=False)
+        os.close(write)
+        self.assertEqual(done.stderr, b"")
+
+    def test_a_full_disk_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("skipped: no /dev/full here")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BLOCKYARD, "run", self.scenario], stdin=subprocess.DEVNULL, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output", done.stderr)
+
+    def test_ctrl_c_writes_what_is_done_and_says_so(self):
+        # The progress line on the (pseudo) terminal tells that the run is under way; only then the signal is sent.
+        endless = self.write("endless.yaml", SCENARIO.replace("REQUESTS", "2000000000"))
+        mine, theirs = pty.openpty()
+        child = subprocess.Popen([BLOCKYARD, "run", endless, "--json", "--out", self.folder / "out"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        while b"requests" not in shown:
+            shown += os.read(mine, 1000)
+        self.assertTrue(shown.startswith(b"\r\x1b[K"), shown)
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=300)
+        os.close(mine)
+        self.assertEqual(child.returncode, 130)
+        summary = json.loads(out)
+        self.assertTrue(summary["partial"])
+        self.assertGreater(summary["requests"]["finished"], 0)
+        self.assertEqual(json.loads((self.folder / "out/summary.json").read_text()), summary)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: program_test.py PATH_OF_BLOCKYARD [UNITTEST_ARGUMENT]...")
+    BLOCKYARD = sys.argv.pop(1)
+    unittest.main()

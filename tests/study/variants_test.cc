@@ -1,0 +1,64 @@
+#include "sim/study/variants.h"
+
+#include <catch2/catch.hpp>
+
+#include "sim/base/diagnostics.h"
+
+using namespace blockyard;
+using namespace blockyard::study;
+
+namespace {
+
+std::vector<std::string> labels(const std::vector<std::string>& varied) {
+  std::vector<Axis> axes;
+  for (const std::string& text : varied) axes.push_back(parse_axis(text));
+  std::vector<std::string> all;
+  for (const Variant& variant : variants(axes)) all.push_back(variant.label);
+  return all;
+}
+
+using Labels = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("one key gives one variant a value, in the order given") {
+  CHECK(labels({"kv_cache.strategy=paged,contiguous"}) == Labels{"strategy=paged", "strategy=contiguous"});
+  const auto all = variants({parse_axis("kv_cache.strategy=paged")});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].settings == std::vector<std::pair<std::string, std::string>>{{"kv_cache.strategy", "paged"}});
+}
+
+TEST_CASE("several keys give every combination, the last one fastest") {
+  CHECK(labels({"a.x=1,2", "b.y=3,4,5"}) ==
+        Labels{"x=1, y=3", "x=1, y=4", "x=1, y=5", "x=2, y=3", "x=2, y=4", "x=2, y=5"});
+}
+
+TEST_CASE("a label names as much of a key as tells it from the others") {
+  CHECK(labels({"in.rate=1", "out.rate=2", "seed=3"}) == Labels{"in.rate=1, out.rate=2, seed=3"});
+  CHECK(labels({"rate=1", "in.rate=2"}) == Labels{"rate=1, in.rate=2"});
+  CHECK(labels({"a.in.rate=1", "b.in.rate=2"}) == Labels{"a.in.rate=1, b.in.rate=2"});
+}
+
+TEST_CASE("commas inside brackets and quotes belong to the value") {
+  CHECK(parse_axis("k=[1,2],{a: 1, b: 2},\"x,y\"").values == Labels{"[1,2]", "{a: 1, b: 2}", "\"x,y\""});
+}
+
+TEST_CASE("values keep their units, blanks around them are dropped") {
+  CHECK(parse_axis("kv_cache.budget= 60 GiB , 30720 blocks").values == Labels{"60 GiB", "30720 blocks"});
+  CHECK(parse_axis("k=a=b").values == Labels{"a=b"});
+}
+
+TEST_CASE("nothing varied is one variant without settings") {
+  const auto all = variants({});
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].settings.empty());
+}
+
+TEST_CASE("what cannot be varied is told") {
+  CHECK_THROWS_AS(parse_axis("kv_cache.strategy"), InputError);
+  CHECK_THROWS_AS(parse_axis("=paged"), InputError);
+  CHECK_THROWS_AS(parse_axis("k="), InputError);
+  CHECK_THROWS_AS(parse_axis("k=a,,b"), InputError);
+  CHECK_THROWS_AS(parse_axis("k=a,b,a"), InputError);
+  CHECK_THROWS_AS(labels({"k=a", "k=b"}), InputError);
+}
