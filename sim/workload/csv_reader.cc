@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/base/quantities.h"
+#include "sim/workload/csv_fields.h"
 #include "sim/workload/numbers.h"
 
 namespace blockyard::workload {
@@ -21,84 +20,8 @@ constexpr std::array<std::int64_t, 10> kPowersOfTen{1,       10,        100,    
                                                     100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
 
 constexpr std::size_t kHeaderShown = 400;
-constexpr std::size_t kLongestHeader = std::size_t{1} << 16;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_space(char c) { return c == ' ' || c == '\t'; }
-
-// The digits at the front of [at, end), up to 8, as a number. 8 bytes from `at` can be read (LineReader pads lines).
-struct DigitRun {
-  std::int64_t value;
-  std::size_t count;
-};
-
-// All 8 bytes at once: lengths of fields are random, and a loop over digits would mispredict its end in every field.
-DigitRun leading_digits(const char* at, const char* end) {
-  static_assert(std::endian::native == std::endian::little);
-  std::uint64_t bytes = 0;
-  std::memcpy(&bytes, at, sizeof bytes);
-  bytes ^= 0x3030303030303030U;  // a digit becomes its value, everything else more than 9
-  const std::uint64_t others = ((bytes + 0x7676767676767676U) | bytes) & 0x8080808080808080U;
-  const std::size_t run = static_cast<std::size_t>(std::countr_zero(others)) / 8;  // 8 when there are no others
-  const std::size_t count = std::min(run, static_cast<std::size_t>(end - at));
-  if (count == 0) return {0, 0};
-  bytes <<= 8 * (8 - count);                                       // leading zeros
-  bytes = (bytes * 10 + (bytes >> 8)) & 0x00ff00ff00ff00ffU;       // pairs of digits
-  bytes = (bytes * 100 + (bytes >> 16)) & 0x0000ffff0000ffffU;     // fours
-  bytes = (bytes * 10'000 + (bytes >> 32)) & 0x00000000ffffffffU;  // all eight
-  return {static_cast<std::int64_t>(bytes), count};
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
-
-// One field from `at`, without its quotes; `at` moves to the comma behind it or to the end.
-const char* take_field(const char*& at, const char* end, std::string_view& field) {
-  const char* start = at;
-  while (start != end && is_space(*start)) ++start;
-  if (start != end && *start == '"') {
-    const char* close = start + 1;
-    while (close != end && (*close != '"' || (close + 1 != end && close[1] == '"'))) close += *close == '"' ? 2 : 1;
-    if (close == end) return "a quoted field without its closing quote on the same line";
-    field = trimmed({start + 1, static_cast<std::size_t>(close - start - 1)});
-    at = close + 1;
-    while (at != end && is_space(*at)) ++at;
-    return at == end || *at == ',' ? nullptr : "text behind a closing quote";
-  }
-  const void* const comma = end == at ? nullptr : std::memchr(at, ',', static_cast<std::size_t>(end - at));
-  const char* const stop = comma == nullptr ? end : static_cast<const char*>(comma);
-  field = trimmed({at, static_cast<std::size_t>(stop - at)});
-  at = stop;
-  return nullptr;
-}
-
-// The names of a header; none when the line cannot be one.
-std::vector<std::string> split_header(std::string_view line) {
-  std::vector<std::string> names;
-  if (line.size() > kLongestHeader) return names;
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  for (;;) {
-    std::string_view name;
-    if (take_field(at, end, name) != nullptr) return {};
-    names.emplace_back(name);
-    if (at == end) return names;
-    ++at;
-  }
-}
-
-std::string plain_name(std::string_view name) {
-  std::string plain;
-  for (const char c : name) {
-    if (!is_space(c)) plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return plain;
-}
-
-bool same_name(std::string_view a, std::string_view b) { return plain_name(a) == plain_name(b); }
 
 class CsvReader final : public RowReader {
  public:
@@ -195,7 +118,7 @@ bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) con
       if (i == 0 && trimmed(line).empty()) return false;
       const char* stop = start;
       std::string_view text;
-      take_field(stop, end, text);
+      (void)take_field(stop, end, text);
       return bad(batch, static_cast<std::size_t>(start - line.data()),
                  fmt::format("{}: found {}, {}", fields_[i]->name, quoted(text), fault));
     }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "sim/workload/trace_formats.h"
@@ -73,16 +73,26 @@ void OrderedTrace::fill() {
       ended_ = true;
     }
   }
-  if (unsorted_) {
-    std::stable_sort(held_.begin(), held_.end(),
-                     [](const Request& a, const Request& b) { return a.arrival < b.arrival; });
-    unsorted_ = false;
-  }
+  if (unsorted_) sort_held();
   ready_ = ended_ ? held_.size() : held_.size() - window;
   if (!started_ && !held_.empty()) {
     origin_ = held_.front().arrival;
     started_ = true;
   }
+}
+
+// By (arrival, place in the list), which makes it stable.
+void OrderedTrace::sort_held() {
+  std::vector<std::size_t> order(held_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(held_[a].arrival, a) < std::pair(held_[b].arrival, b);
+  });
+  std::vector<Request> sorted;
+  sorted.reserve(held_.capacity());
+  for (const std::size_t index : order) sorted.push_back(held_[index]);
+  held_.swap(sorted);
+  unsorted_ = false;
 }
 
 void OrderedTrace::accept(const RowBatch& batch) {

@@ -25,6 +25,7 @@ class OrderedTrace final : public TraceSource {
  private:
   void fill();
   [[nodiscard]] bool at_limit() const { return options_.limit && report_.kept >= *options_.limit; }
+  void sort_held();
   void accept(const RowBatch& batch);
   [[nodiscard]] bool has_lengths(const TraceRow& row);
   void note_order(const TraceRow& row);

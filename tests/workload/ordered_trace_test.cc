@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
+#include <utility>
 
 #include "tests/workload/trace_fixture.h"
 
@@ -85,8 +86,10 @@ struct Shuffled {
       }
       late += is_late ? 1 : 0;
     }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const Request& a, const Request& b) { return a.arrival < b.arrival; });
+    // The prompt is the place in the file: equal times keep it.
+    std::sort(sorted.begin(), sorted.end(), [](const Request& a, const Request& b) {
+      return std::pair(a.arrival, a.prompt_tokens) < std::pair(b.arrival, b.prompt_tokens);
+    });
     if (sorted.empty()) return;
     const SimTime first = sorted.front().arrival;
     for (Request& request : sorted) request.arrival -= first;
