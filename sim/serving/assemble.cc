@@ -30,11 +30,6 @@ Served served(const Document& scenario, const std::filesystem::path& configs, Di
   model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
   const Tokens limit(s.model.max_position_embeddings);
   s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
-  if (s.max_model_len > limit) {
-    errors.add(scenario.place("engine.max_model_len"),
-               fmt::format("engine.max_model_len: {} tokens, but {} ends at {} (max_position_embeddings)",
-                           s.max_model_len.count(), s.model.name, limit.count()));
-  }
   s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? s.model.dtype
                                                           : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
@@ -190,6 +185,11 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.identity.gpu = s.gpu.spec.name;
   a.identity.gpus = s.tensor_parallel;
   a.identity.provenance.push_back(a.cost->provenance());
+  if (s.max_model_len > Tokens(s.model.max_position_embeddings)) {
+    a.identity.notes.push_back(
+        fmt::format("engine.max_model_len = {} goes beyond the {} positions that {} was made for",
+                    s.max_model_len.count(), s.model.max_position_embeddings, s.model.name));
+  }
   if (null_block) {
     a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",
                                            memory_budget.blocks.count(), block_size.count(),

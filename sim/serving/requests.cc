@@ -1,5 +1,7 @@
 #include "sim/serving/requests.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string>
 #include <utility>
