@@ -1,10 +1,12 @@
 #include "sim/scenario/load.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +26,23 @@ std::string joined(const std::vector<std::string>& names) {
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
+
+// Where a document begins. Documents are counted by hand, two at most: the library's own loop over all documents never
+// ends where a stray comma stands between them.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  YAML::Mark mark;
+
+  void OnDocumentStart(const YAML::Mark& at) override { mark = at; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
 
 // One pass over a tree of YAML against a schema; every fault goes into the diagnostics.
 class Reader {
@@ -95,12 +114,15 @@ class Reader {
       return std::nullopt;
     }
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-      if (documents.size() > 1) {
-        diagnostics_.add(place_of(documents[1].Mark(), whole), "a second YAML document begins here; expected one");
+      std::istringstream stream{std::string(text)};
+      YAML::Parser parser(stream);
+      DocumentStart start;
+      parser.HandleNextDocument(start);
+      if (parser.HandleNextDocument(start)) {
+        diagnostics_.add(place_of(start.mark, whole), "expected one YAML document; what begins here is no part of it");
         return std::nullopt;
       }
-      return documents.empty() ? YAML::Node() : documents.front();
+      return YAML::Load(std::string(text));
     } catch (const YAML::Exception& error) {
       diagnostics_.add(place_of(error.mark, whole), fmt::format("not valid YAML: {}", error.msg));
       return std::nullopt;

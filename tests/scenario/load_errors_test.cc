@@ -147,7 +147,9 @@ TEST_CASE("files that are no YAML map") {
   CHECK(errors_in("# nothing but a comment\n") == "chat.yaml: empty; expected a sample with keys " + keys);
   CHECK(errors_in("hello") == "chat.yaml:1:1: expected a section with keys " + keys + "; found \"hello\"");
   CHECK(errors_in("- 1\n- 2\n") == "chat.yaml:1:1: expected a section with keys " + keys + "; found a list");
-  CHECK(errors_in("seed: 1\n---\nseed: 2\n") == "chat.yaml:3:1: a second YAML document begins here; expected one");
+  CHECK(errors_in("seed: 1\n---\nseed: 2\n") ==
+        "chat.yaml:2:1: expected one YAML document; what begins here is no part of it");
+  CHECK(errors_in(",") == "chat.yaml:1:1: expected one YAML document; what begins here is no part of it");
   CHECK(errors_in("[a, b]: 1\n") == "chat.yaml:1:1: a key has to be a plain name; found a list");
   CHECK(errors_in("base: &b {seed: 1}\n<<: *b\n")
             .find("chat.yaml:2:1: <<: merge keys are not taken; write the keys out") != std::string::npos);
