@@ -15,8 +15,8 @@ struct StepWork {
   std::int64_t decode_kv_tokens = 0;   // sum of their context lengths, the new token included
   std::int64_t prefill_sequences = 0;  // chunks
   std::int64_t prefill_tokens = 0;     // sum of the chunks' lengths n
-  double prefill_pairs = 0;  // query-key pairs: sum of n*c + n*n/2 (c = context before the chunk), times the share of
-                             // the GPU that the kernel leaves idle; add_chunk knows it
+  double prefill_pairs = 0;  // query-key pairs: sum of n*c + n*n/2 (c = context before the chunk), and what the part of
+                             // the GPU that the kernel leaves idle could have done; add_chunk knows it
   std::int64_t prefill_kv_tokens = 0;  // sum of c + n: tokens whose KV the chunks read
   std::int64_t sampled_sequences = 0;  // sequences that yield a token in this step: rows of the output head
 

@@ -11,8 +11,8 @@ double round_to_tile(double rows) { return rows <= 64 ? 64 : std::ceil(rows / 12
 }  // namespace
 
 GemmRoofline::GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibration)
-    : flops_per_s_(calibration.compute_efficiency * gpu.bf16_flops_per_s),
-      bytes_per_s_(calibration.memory_efficiency * gpu.memory_bandwidth_bytes_per_s),
+    : s_per_flop_(1 / (calibration.compute_efficiency * gpu.bf16_flops_per_s)),
+      s_per_byte_(1 / (calibration.memory_efficiency * gpu.memory_bandwidth_bytes_per_s)),
       exponent_(calibration.soft_max_exponent),
       overhead_s_(calibration.kernel_overhead_s),
       tile_rounding_(calibration.tile_rounding) {}
@@ -23,7 +23,7 @@ Seconds GemmRoofline::gemm(double groups, double rows, double n, double k, doubl
 }
 
 Seconds GemmRoofline::kernel(double flops, double bytes) const {
-  return combine(flops / flops_per_s_, bytes / bytes_per_s_) + overhead_s_;
+  return combine(flops * s_per_flop_, bytes * s_per_byte_) + overhead_s_;
 }
 
 Seconds GemmRoofline::combine(Seconds compute, Seconds memory) const {

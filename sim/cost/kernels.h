@@ -22,8 +22,8 @@ class GemmRoofline {
  private:
   [[nodiscard]] Seconds combine(Seconds compute, Seconds memory) const;
 
-  double flops_per_s_;
-  double bytes_per_s_;
+  double s_per_flop_;
+  double s_per_byte_;
   double exponent_;
   Seconds overhead_s_;
   bool tile_rounding_;

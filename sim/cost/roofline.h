@@ -1,24 +1,24 @@
-// The roofline. Per GPU of a tensor-parallel group: F = peak FLOP/s, B = peak byte/s, M = new tokens of the step. A
-// GEMM is (M x K) x (K x N); ec, em, ... are the constants of Calibration.
-//   GEMM         ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0; w = bytes a weight, p
-//   infinite: max layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp >
-//   1 experts      router, and gate+up, down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
-//   experts that
-//                uniform routing is expected to touch
+// The roofline. Per GPU of a tensor-parallel group: F = peak FLOP/s, B = peak byte/s, M = new tokens of the step.
+// A GEMM is (M x K) x (K x N) with w bytes a weight; ec, em, ... are the constants of Calibration.
+//
+//   GEMM         ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0, the larger if p is infinite
+//   layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp > 1
+//   experts      router; gate+up and down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
+//                experts that uniform routing is expected to touch
 //   head         one GEMM over the sampled rows
-//   elementwise  own: 2 (8 M hidden + 2 M (q+kv) + 3 M ff) / (1.7 B) + 4 te; as_gemm: 6 unfused kernels, bytes / (em B)
-//   + t0 each attention    decodes: KV bytes; chunks: FLOPs = 4 heads head_dim pairs, bytes = q, k, v and output. As a
-//   GEMM each: max(FLOPs
-//                / (ec F), bytes / (em B)) + t0; own: decodes bytes / (ea_d B) + ta, chunks FLOPs / (ea_p F) + bytes /
-//                (eb_p B) + ta
-//   FlashAttention-2: a chunk leaves SMs idle (attention_time.h); beside a chunk, a decode reads its KV once per query
-//   head, at
-//                min(mix / (query heads a KV head), what it gets without a chunk) of B
-// Left out: sampler, host time, token permutation of experts, all-gather of logits, pipeline parallelism. Known to be
-// too fast: decodes of few sequences with one query head a KV head on FlashAttention-2, which does not split them over
-// SMs. Cost: look-ups for M and for the sampled rows, closed forms for attention. Sizes beyond the tables are computed
-// directly. Source: forms and constants fitted to kernel times measured by Vidur, AIConfigurator and LLMServingSim
-// (public profiles).
+//   elementwise  own: 2 (8 M hidden + 2 M (q + kv) + 3 M ff) / (1.7 B) + 4 te
+//                as_gemm: six kernels of bytes / (em B) + t0
+//   attention    decodes read their KV; chunks: 4 heads head_dim pairs FLOPs, bytes of q, k, v and output
+//                own: decodes bytes / (ea_d B) + ta, chunks FLOPs / (ea_p F) + bytes / (eb_p B) + ta
+//                as_gemm: decodes and chunks a GEMM's form each
+//                FlashAttention-2: a chunk leaves SMs idle (attention_time.h); beside a chunk, a decode reads its KV
+//                once per query head: min(mix / (query heads a KV head), the share without a chunk) of B
+//
+// Left out: sampler, host time, token permutation of experts, all-gather of logits, pipeline parallelism, sliding
+// windows. Known to be too fast: decodes of few sequences with one query head a KV head on FlashAttention-2, which does
+// not split them over SMs.
+// Cost: look-ups for M and for the sampled rows, closed forms for attention; direct beyond the tables.
+// Source: forms and constants fitted to kernel times of Vidur, AIConfigurator and LLMServingSim (public profiles).
 #pragma once
 
 #include <cstdint>

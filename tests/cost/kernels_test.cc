@@ -1,0 +1,122 @@
+#include "sim/cost/kernels.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "sim/cost/attention_time.h"
+#include "tests/cost/calibrated_gpus.h"
+#include "tests/model/published_models.h"
+
+using namespace blockyard;
+using namespace blockyard::cost;
+
+// 1 FLOP/s and 1 byte/s: times are counts. Compute 2 x 3 x 5 x 7 = 210, bytes 2 x 35 + 2 x 3 x (5 + 7) = 142.
+TEST_CASE("a GEMM's time joins compute and memory by the exponent") {
+  CalibratedGpu g = ideal(1, 1);
+  CHECK(GemmRoofline(g.gpu, g.calibration).gemm(1, 3, 5, 7, 2) == Approx(210));
+  g.calibration.soft_max_exponent = 2;
+  CHECK(GemmRoofline(g.gpu, g.calibration).gemm(1, 3, 5, 7, 2) == Approx(std::hypot(210, 142)));
+  g.calibration.soft_max_exponent = 1;
+  g.calibration.kernel_overhead_s = 10;
+  CHECK(GemmRoofline(g.gpu, g.calibration).gemm(1, 3, 5, 7, 2) == Approx(362));
+  g.calibration.compute_efficiency = 0.5;
+  g.calibration.memory_efficiency = 0.25;
+  CHECK(GemmRoofline(g.gpu, g.calibration).gemm(1, 3, 5, 7, 2) == Approx(420 + 568 + 10));
+}
+
+TEST_CASE("a finite exponent neither over- nor underflows") {
+  CalibratedGpu g = ideal(1e15, 1e12);
+  g.calibration.soft_max_exponent = 3.35;
+  const GemmRoofline roofline(g.gpu, g.calibration);
+  CHECK(roofline.kernel(0, 0) == 0);
+  CHECK(roofline.kernel(1e-200, 1e-200) > 0);
+  CHECK(std::isfinite(roofline.kernel(1e250, 1e250)));
+}
+
+TEST_CASE("rows count as whole tiles where the fit says so") {
+  CalibratedGpu g = ideal(1, 1e18);
+  g.calibration.tile_rounding = true;
+  const GemmRoofline roofline(g.gpu, g.calibration);
+  const auto rows = [&](double m) { return roofline.gemm(1, m, 1, 1, 2) / 2; };
+  CHECK(rows(1) == Approx(64));
+  CHECK(rows(64) == Approx(64));
+  CHECK(rows(65) == Approx(128));
+  CHECK(rows(129) == Approx(256));
+  CHECK(roofline.gemm(8, 8 * 65, 1, 1, 2) / 2 == Approx(8 * 128));  // each expert rounds its own
+}
+
+// One token touches exactly k experts; two touch k more, less the expected overlap k^2 / E; many touch all.
+TEST_CASE("distinct experts touched") {
+  CHECK(distinct_experts(1, 2, 8) == Approx(2));
+  CHECK(distinct_experts(2, 2, 8) == Approx(3.5));
+  CHECK(distinct_experts(1000, 2, 8) == Approx(8));
+  CHECK(distinct_experts(1, 8, 8) == Approx(8));
+}
+
+// Each GPU sends 2 (n - 1) / n of the message: 4 GPUs, 100 bytes at 10 byte/s: 1.5 x 10 s + 3 s.
+TEST_CASE("an all-reduce") { CHECK(all_reduce_seconds({3, 10}, 4, 100) == Approx(18)); }
+
+TEST_CASE("an all-reduce that was not measured borrows from like links") {
+  CHECK(all_reduce_for(a100().calibration, a100().gpu, 4).measured);
+  const AllReduceChoice nvlink = all_reduce_for(a100().calibration, a100().gpu, 16);
+  CHECK_FALSE(nvlink.measured);
+  CHECK(nvlink.constants.bus_bandwidth_bytes_per_s == Approx(180e9));
+  const auto pcie = [](std::int64_t n) { return all_reduce_for({}, without_data().gpu, n).constants; };
+  CHECK(pcie(2).bus_bandwidth_bytes_per_s > pcie(4).bus_bandwidth_bytes_per_s);
+  CHECK(pcie(4).bus_bandwidth_bytes_per_s > pcie(8).bus_bandwidth_bytes_per_s);
+}
+
+// A100: 108 SMs. Llama-3-8B: 32 query heads over 8 KV heads, so g = 4, a tile holds 16 tokens and a wave 108 x 64 / 32
+// = 216.
+TEST_CASE("FlashAttention-2 charges the SMs that a chunk leaves idle") {
+  const CalibratedGpu g = a100();
+  const AttentionTime attention(model::llama_3_8b(), g.gpu, g.calibration, 1, model::ElementType::bf16);
+  // 16 tokens: 8 tiles on 108 SMs; all SMs wait for them.
+  CHECK(attention.pairs(16, 10'000) == Approx((16 * 10'000 + 16 * 16 / 2) * 108.0 / 8));
+  // Whole waves leave none idle: 27 KV-head rows of tiles x 8 = 216 = 2 waves; 27 x 16 tokens.
+  CHECK(attention.pairs(432, 5'000) == Approx(432 * 5'000 + 432 * 432 / 2));
+  // 17 tokens take the tiles of 32.
+  CHECK(attention.pairs(17, 1'000) == attention.pairs(32, 1'000));
+
+  const CalibratedGpu h = h100();  // FlashAttention-3
+  CHECK(AttentionTime(model::llama_3_8b(), h.gpu, h.calibration, 1, model::ElementType::bf16).pairs(16, 10'000) ==
+        Approx(16 * 10'000 + 16 * 16 / 2));
+}
+
+// A decode beside a chunk reads its KV once per query head. RTX 4090, g = 4: 0.82 B becomes 1.725 / 4 B.
+TEST_CASE("FlashAttention-2 decodes slower beside a chunk, with grouped heads only") {
+  const auto slowdown = [](const model::ModelSpec& spec, const CalibratedGpu& g) {
+    const AttentionTime attention(spec, g.gpu, g.calibration, 1, model::ElementType::bf16);
+    StepWork chunk;
+    chunk.prefill_sequences = 1;
+    chunk.prefill_tokens = chunk.prefill_kv_tokens = 64;
+    chunk.prefill_pairs = 64 * 32;
+    StepWork decode;
+    decode.decode_sequences = 100;
+    decode.decode_kv_tokens = 100'000'000;  // overheads drown
+    StepWork both = decode;
+    both.prefill_sequences = chunk.prefill_sequences;
+    both.prefill_tokens = chunk.prefill_tokens;
+    both.prefill_kv_tokens = chunk.prefill_kv_tokens;
+    both.prefill_pairs = chunk.prefill_pairs;
+    return (attention.seconds(both) - attention.seconds(chunk)) / attention.seconds(decode);
+  };
+  CHECK(slowdown(model::llama_3_8b(), rtx_4090()) == Approx(0.82 / (1.725 / 4)).epsilon(1e-6));
+  CHECK(slowdown(model::llama_2_7b(), rtx_4090()) == Approx(1));  // one query head a KV head: nothing to pack
+  CHECK(slowdown(model::llama_3_8b(), h100()) == Approx(1));
+}
+
+TEST_CASE("absurd constants are all found") {
+  const auto faults = [](const Calibration& c) {
+    Diagnostics diagnostics;
+    check(c, {}, diagnostics);
+    return diagnostics.list().size();
+  };
+  for (const CalibratedGpu& g : all_gpus()) CHECK(faults(g.calibration) == 0);
+  Calibration c;
+  c.compute_efficiency = 0;
+  c.memory_efficiency = std::nan("");
+  c.soft_max_exponent = 0.5;
+  c.all_reduce[1] = {1e-6, 1e9};
+  CHECK(faults(c) == 4);
+}
