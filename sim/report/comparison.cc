@@ -1,0 +1,169 @@
+#include "sim/report/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "sim/report/comparison_rows.h"
+#include "sim/report/definitions.h"
+#include "sim/report/figures.h"
+#include "sim/report/summary_json.h"
+#include "sim/report/text_table.h"
+
+namespace blockyard::report {
+namespace {
+
+constexpr std::size_t kColumns = 120;
+constexpr std::size_t kLabelColumns = 26;
+
+using Values = std::vector<std::optional<double>>;
+
+// A label in lines of at most kLabelColumns, broken at spaces, so that long labels do not push columns off the screen.
+std::vector<std::string> label_lines(const std::string& label) {
+  std::vector<std::string> lines;
+  const std::string text = wrapped("", label, kLabelColumns, "");
+  for (std::size_t start = 0; start < text.size();) {
+    const std::size_t end = text.find('\n', start);
+    lines.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return lines;
+}
+
+void add_labels(TextTable& table, std::span<const Variant* const> variants) {
+  std::vector<std::vector<std::string>> labels;
+  std::size_t height = 0;
+  for (const Variant* variant : variants) {
+    labels.push_back(label_lines(variant->label));
+    height = std::max(height, labels.back().size());
+  }
+  for (std::size_t line = 0; line < height; ++line) {
+    std::vector<std::string> row{"", ""};
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      row.push_back(line < labels[i].size() ? labels[i][line] : "");
+      if (i > 0) row.emplace_back("");
+    }
+    table.add(std::move(row));
+  }
+}
+
+std::string ratio_text(const std::optional<double>& value, const std::optional<double>& first) {
+  if (!value || !first || *first == 0) return "";
+  return significant(*value / *first, 3) + "x";
+}
+
+void add_row(TextTable& table, const ComparisonRow& row, const Values& values) {
+  double largest = 0;
+  for (const auto& value : values) largest = std::max(largest, value.value_or(0));
+  const Unit unit = row.figure == Figure::time    ? time_unit(largest)
+                    : row.figure == Figure::bytes ? byte_unit(largest)
+                                                  : Unit{row.unit, 1};
+  std::vector<std::string> cells{"  " + row.name, unit.name};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) {
+      cells.emplace_back("-");
+    } else if (row.figure == Figure::count) {
+      cells.push_back(count_text(static_cast<std::int64_t>(*values[i])));
+    } else if (row.figure == Figure::share) {
+      cells.push_back(share_text(*values[i]));
+    } else {
+      cells.push_back(in_unit(values[i], unit));
+    }
+    if (i > 0) cells.push_back(row.ratio ? ratio_text(values[i], values[0]) : "");
+  }
+  table.add(std::move(cells));
+}
+
+TextTable table_of(std::span<const Variant* const> variants) {
+  TextTable table(2);
+  add_labels(table, variants);
+  std::string group;
+  for (const ComparisonRow& row : comparison_rows()) {
+    Values values;
+    for (const Variant* variant : variants) values.push_back(row.value(variant->summary));
+    const auto absent = [&](const auto& value) { return !value || (row.only_if_not_zero && *value == 0); };
+    if (row.only_if_not_zero && std::all_of(values.begin(), values.end(), absent)) continue;
+    if (row.group != group) {
+      if (!group.empty()) table.add({});
+      table.add({row.group});
+      group = row.group;
+    }
+    add_row(table, row, values);
+  }
+  return table;
+}
+
+// As many variants a table as fit, each table with the first one in front.
+std::string tables(const std::vector<Variant>& variants) {
+  std::string text;
+  for (std::size_t next = 1; text.empty() || next < variants.size();) {
+    std::vector<const Variant*> shown{&variants.front()};
+    TextTable table = table_of(shown);
+    for (; next < variants.size(); ++next) {
+      shown.push_back(&variants[next]);
+      TextTable wider = table_of(shown);
+      if (shown.size() > 2 && wider.width() > kColumns) break;
+      table = std::move(wider);
+    }
+    if (!text.empty()) text += "\n";
+    text += table.text();
+  }
+  return text;
+}
+
+// Notes and provenance: once where all variants have the line, else under the labels of those that do.
+std::string origins(const std::vector<Variant>& variants) {
+  std::vector<std::string> lines;
+  const auto lines_of = [](const Variant& variant) {
+    std::vector<std::string> all = variant.summary.identity.provenance;
+    all.insert(all.end(), variant.summary.identity.notes.begin(), variant.summary.identity.notes.end());
+    return all;
+  };
+  std::string text;
+  for (const Variant& variant : variants) {
+    for (const std::string& line : lines_of(variant)) {
+      if (std::find(lines.begin(), lines.end(), line) != lines.end()) continue;
+      lines.push_back(line);
+      std::string who;
+      std::size_t holders = 0;
+      for (const Variant& other : variants) {
+        const auto others = lines_of(other);
+        if (std::find(others.begin(), others.end(), line) == others.end()) continue;
+        ++holders;
+        who += (who.empty() ? "" : "; ") + other.label;
+      }
+      text += wrapped(holders == variants.size() ? "- " : fmt::format("- [{}] ", who), line, kColumns, "  ");
+    }
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace
+
+std::string print_comparison(const std::vector<Variant>& variants) {
+  if (variants.empty()) return "";
+  std::string text;
+  for (const Variant& variant : variants) {
+    const std::string marks = marks_text(variant.summary);
+    if (!marks.empty()) text += fmt::format("{}:\n{}", variant.label, marks);
+  }
+  text += tables(variants);
+  text += "\n";
+  for (const char* definition : {kLatencyDefinition, kThroughputDefinition, kStallDefinition, kMemoryDefinition}) {
+    text += wrapped("  ", definition, kColumns, "  ");
+  }
+  return text + origins(variants);
+}
+
+nlohmann::ordered_json comparison_json(const std::vector<Variant>& variants) {
+  nlohmann::ordered_json j;
+  j["schema"] = "blockyard.comparison/1";
+  j["variants"] = nlohmann::ordered_json::array();
+  for (const Variant& variant : variants) {
+    j["variants"].push_back({{"label", variant.label}, {"summary", summary_json(variant.summary)}});
+  }
+  return j;
+}
+
+}  // namespace blockyard::report

@@ -1,0 +1,84 @@
+#include "sim/report/comparison_rows.h"
+
+namespace blockyard::report {
+namespace {
+
+using metrics::Distribution;
+using metrics::Summary;
+
+using Rows = std::vector<ComparisonRow>;
+
+void add_count(Rows& rows, const char* group, const char* name, std::int64_t Summary::* member, bool ratio) {
+  rows.push_back({group, name, Figure::count, "", ratio, false,
+                  [member](const Summary& s) { return static_cast<double>(s.*member); }});
+}
+
+void add_number(Rows& rows, const char* group, const char* name, const char* unit, double Summary::* member) {
+  rows.push_back({group, name, Figure::number, unit, true, false, [member](const Summary& s) { return s.*member; }});
+}
+
+void add_times(Rows& rows, const char* group, const std::string& name, Distribution Summary::* member,
+               bool only_if_not_zero) {
+  using Statistic = std::optional<Seconds> Distribution::*;
+  for (const auto& [label, statistic] : {std::pair<const char*, Statistic>{" mean", &Distribution::mean_s},
+                                         {" p50", &Distribution::p50_s},
+                                         {" p99", &Distribution::p99_s}}) {
+    rows.push_back({group, name + label, Figure::time, "", true, only_if_not_zero,
+                    [member, statistic = statistic](const Summary& s) { return s.*member.*statistic; }});
+  }
+}
+
+void add_memory(Rows& rows) {
+  constexpr const char* kGroup = "memory, mean shares";
+  rows.push_back({kGroup, "capacity", Figure::bytes, "", true, false,
+                  [](const Summary& s) { return static_cast<double>(s.capacity.count()); }});
+  for (std::size_t i = 0; i < kMemoryStates; ++i) {
+    rows.push_back({kGroup, kMemoryStateNames[i], Figure::share, "", false, true,
+                    [i](const Summary& s) { return s.memory[i].mean_share; }});
+  }
+  rows.push_back({kGroup, "live at its peak", Figure::share, "", false, false,
+                  [](const Summary& s) { return s.memory[static_cast<std::size_t>(MemoryState::live)].peak_share; }});
+  rows.push_back({kGroup, "largest free region", Figure::share, "", false, false,
+                  [](const Summary& s) { return s.largest_free_mean_share; }});
+  add_count(rows, kGroup, "refused although free", &Summary::refused_although_free, false);
+}
+
+Rows make_rows() {
+  Rows rows;
+  add_count(rows, "requests", "arrived", &Summary::arrived, false);
+  add_count(rows, "requests", "finished", &Summary::finished, false);
+  add_count(rows, "requests", "rejected", &Summary::rejected, false);
+  add_count(rows, "requests", "timed out", &Summary::timed_out, false);
+  add_count(rows, "requests", "unfinished", &Summary::unfinished, false);
+  add_times(rows, "latency", "admission", &Summary::admission, false);
+  add_times(rows, "latency", "TTFT", &Summary::ttft, false);
+  add_times(rows, "latency", "TPOT", &Summary::tpot, false);
+  add_times(rows, "latency", "ITL", &Summary::itl, false);
+  add_times(rows, "latency", "E2E", &Summary::e2e, false);
+  add_number(rows, "throughput", "requests", "1/s", &Summary::requests_per_s);
+  add_number(rows, "throughput", "output tokens", "1/s", &Summary::output_tokens_per_s);
+  rows.push_back({"throughput", "goodput, requests", Figure::number, "1/s", true, true,
+                  [](const Summary& s) { return s.goodput_requests_per_s; }});
+  rows.push_back(
+      {"throughput", "makespan", Figure::time, "", true, false, [](const Summary& s) { return s.makespan_s; }});
+  add_count(rows, "batch", "steps", &Summary::steps, true);
+  add_number(rows, "batch", "running, mean", "", &Summary::mean_running);
+  add_count(rows, "batch", "running, at most", &Summary::max_running, true);
+  add_number(rows, "batch", "waiting, mean", "", &Summary::mean_waiting);
+  add_count(rows, "batch", "waiting, at most", &Summary::max_waiting, true);
+  add_count(rows, "preemption", "preemptions", &Summary::preemptions, true);
+  add_count(rows, "preemption", "requests preempted", &Summary::preempted_requests, true);
+  add_count(rows, "preemption", "tokens recomputed", &Summary::recomputed_tokens, true);
+  add_times(rows, "preemption", "stall", &Summary::stall, true);
+  add_memory(rows);
+  return rows;
+}
+
+}  // namespace
+
+const std::vector<ComparisonRow>& comparison_rows() {
+  static const std::vector<ComparisonRow> kRows = make_rows();
+  return kRows;
+}
+
+}  // namespace blockyard::report

@@ -1,0 +1,27 @@
+// The rows of a comparison, in one place.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/metrics/summary.h"
+
+namespace blockyard::report {
+
+enum class Figure { count, number, time, bytes, share };
+
+struct ComparisonRow {
+  std::string group;
+  std::string name;
+  Figure figure;
+  const char* unit;  // "" where the figure brings its own
+  bool ratio;        // its ratio to the first variant's says something
+  bool only_if_not_zero;
+  std::function<std::optional<double>(const metrics::Summary&)> value;  // none = no sample
+};
+
+[[nodiscard]] const std::vector<ComparisonRow>& comparison_rows();
+
+}  // namespace blockyard::report

@@ -1,0 +1,94 @@
+#include "sim/report/csv.h"
+
+namespace blockyard::report {
+namespace {
+
+void append(fmt::memory_buffer& out, std::string_view text) { out.append(text.data(), text.data() + text.size()); }
+
+void append_integer(fmt::memory_buffer& out, std::int64_t value) {
+  const fmt::format_int digits(value);
+  out.append(digits.data(), digits.data() + digits.size());
+}
+
+void append_field(fmt::memory_buffer& out, std::int64_t value) {
+  out.push_back(',');
+  append_integer(out, value);
+}
+
+// The span from `from` to `to`, nothing if `to` never came.
+void append_span(fmt::memory_buffer& out, SimTime from, SimTime to) {
+  out.push_back(',');
+  if (to != kNever) append_seconds(out, to - from);
+}
+
+}  // namespace
+
+void append_seconds(fmt::memory_buffer& out, SimTime time) {
+  std::int64_t ns = time.count();
+  if (ns < 0) {
+    out.push_back('-');
+    ns = -ns;
+  }
+  append_integer(out, ns / kNanosecondsPerSecond);
+  std::int64_t fraction = ns % kNanosecondsPerSecond;
+  if (fraction == 0) return;
+  char digits[9];
+  for (int i = 8; i >= 0; --i) {
+    digits[i] = static_cast<char>('0' + fraction % 10);
+    fraction /= 10;
+  }
+  std::size_t length = 9;
+  while (digits[length - 1] == '0') --length;
+  out.push_back('.');
+  out.append(digits, digits + length);
+}
+
+void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record) {
+  const bool finished = record.outcome == metrics::Outcome::finished;
+  append_integer(out, request);
+  out.push_back(',');
+  append_seconds(out, record.arrival);
+  append_field(out, record.prompt_tokens);
+  out.push_back(',');
+  if (finished) append_integer(out, record.generated_tokens);
+  out.push_back(',');
+  append(out, metrics::name_of(record.outcome));
+  out.push_back(',');
+  append(out, metrics::name_of(record.reason));
+  append_span(out, record.arrival, record.admitted);
+  append_span(out, record.arrival, record.first_token);
+  out.push_back(',');
+  if (finished && record.generated_tokens > 1) {
+    const std::int64_t decode_ns = (record.ended - record.first_token).count();
+    fmt::format_to(fmt::appender(out), "{}", static_cast<double>(decode_ns) / (record.generated_tokens - 1) / 1e9);
+  }
+  append_span(out, record.arrival, finished ? record.ended : kNever);
+  append_field(out, record.preemptions);
+  out.push_back(',');
+  append_seconds(out, record.stall);
+  append_field(out, record.recomputed_tokens);
+  out.push_back('\n');
+}
+
+void append_time_series_header(fmt::memory_buffer& out) {
+  append(out, "t_s,running,waiting");
+  for (const char* state : kMemoryStateNames) {
+    out.push_back(',');
+    append(out, state);
+    append(out, "_bytes");
+  }
+  append(out, ",largest_free_bytes,output_tokens,computed_tokens\n");
+}
+
+void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes) {
+  append_seconds(out, row.time);
+  append_field(out, row.running);
+  append_field(out, row.waiting);
+  for (const std::int64_t slots : row.memory.slots) append_field(out, slots * slot_bytes);
+  append_field(out, row.largest_free_slots * slot_bytes);
+  append_field(out, row.output_tokens);
+  append_field(out, row.computed_tokens);
+  out.push_back('\n');
+}
+
+}  // namespace blockyard::report

@@ -1,0 +1,29 @@
+// The rows of requests.csv and timeseries.csv. Times are exact: integer nanoseconds as decimals of a second, trailing
+// zeros dropped. A field is empty where the thing did not happen. Cost: about 0.2 us a row.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/metrics/collector.h"
+#include "sim/metrics/record.h"
+
+namespace blockyard::report {
+
+inline constexpr std::string_view kRequestsHeader =
+    "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_s,"
+    "recomputed_tokens\n";
+
+// tpot_s is a quotient: the shortest decimals of the double that the summary's distribution counts. output_tokens,
+// tpot_s and e2e_s are given for finished requests only.
+void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record);
+
+void append_time_series_header(fmt::memory_buffer& out);
+void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes);
+
+// 1'500'000'000 -> "1.5"
+void append_seconds(fmt::memory_buffer& out, SimTime time);
+
+}  // namespace blockyard::report

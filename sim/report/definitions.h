@@ -1,0 +1,36 @@
+// What the figures mean, in the words of sim/metrics/summary.h, for the foot of a screen.
+#pragma once
+
+#include <string>
+
+#include "sim/metrics/summary.h"
+
+namespace blockyard::report {
+
+inline constexpr const char* kLatencyDefinition =
+    "latencies of finished requests: admission = first entry into the batch - arrival; TTFT = first output token - "
+    "arrival; TPOT = (last - first output token) / (outputs - 1), none for one-token outputs; E2E = last output token "
+    "- arrival. ITL: every gap between consecutive output tokens of all requests, pooled; its quantiles are within "
+    "0.05 %, the others exact (linear between order statistics).";
+inline constexpr const char* kThroughputDefinition =
+    "throughput: finished requests, and all output tokens, over the makespan (first arrival to last event). goodput: "
+    "finished requests that meet every limit; all others are misses.";
+inline constexpr const char* kStallDefinition =
+    "stall: from each preemption until the computed length is regained, summed over a preempted request's life.";
+inline constexpr const char* kMemoryDefinition =
+    "shares of the KV pool, means weighted by time. live: tokens with an owner; cached: known content, no owner; "
+    "reserved: held for tokens the request will write; over_reserved: held beyond its true end; tail: unfilled slots "
+    "of the last block; padding: rounding of the placement; external: free, but in pieces too small for the head of "
+    "the queue; free: the rest.";
+inline constexpr const char* kSmallSampleWarning =
+    "* fewer than 100 values: p99 lies between the two largest of them, and says little.";
+
+[[nodiscard]] inline bool small_sample(const metrics::Distribution& d) { return d.count > 0 && d.count < 100; }
+
+// "TTFT <= 1 s, TPOT <= 50 ms"
+[[nodiscard]] std::string slo_text(const metrics::Slo& slo);
+
+// What must be known before any figure is read: an early end, or why the run could not go on. "" otherwise.
+[[nodiscard]] std::string marks_text(const metrics::Summary& summary);
+
+}  // namespace blockyard::report

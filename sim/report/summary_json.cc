@@ -1,0 +1,113 @@
+#include "sim/report/summary_json.h"
+
+#include <optional>
+
+namespace blockyard::report {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json number_or_null(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json distribution_json(const metrics::Distribution& d) {
+  ordered_json j;
+  j["count"] = d.count;
+  j["mean"] = number_or_null(d.mean_s);
+  j["p50"] = number_or_null(d.p50_s);
+  j["p90"] = number_or_null(d.p90_s);
+  j["p99"] = number_or_null(d.p99_s);
+  j["max"] = number_or_null(d.max_s);
+  return j;
+}
+
+ordered_json requests_json(const metrics::Summary& s) {
+  ordered_json j;
+  j["arrived"] = s.arrived;
+  j["finished"] = s.finished;
+  j["rejected"] = s.rejected;
+  j["timed_out"] = s.timed_out;
+  j["unfinished"] = s.unfinished;
+  ordered_json& reasons = j["rejected_by_reason"] = ordered_json::object();
+  for (std::size_t i = 1; i < metrics::kRejectReasons; ++i) {
+    reasons[metrics::name_of(static_cast<metrics::RejectReason>(i))] = s.rejected_by_reason[i];
+  }
+  return j;
+}
+
+ordered_json goodput_json(const metrics::Summary& s) {
+  const auto limit = [](const std::optional<SimTime>& time) {
+    return time ? ordered_json(to_seconds(*time)) : ordered_json(nullptr);
+  };
+  ordered_json j;
+  j["slo"] = {{"ttft_s", limit(s.slo.ttft)}, {"tpot_s", limit(s.slo.tpot)}, {"e2e_s", limit(s.slo.e2e)}};
+  j["good_requests"] = *s.good_requests;
+  j["requests_per_s"] = number_or_null(s.goodput_requests_per_s);
+  return j;
+}
+
+ordered_json memory_json(const metrics::Summary& s) {
+  ordered_json j;
+  j["capacity_bytes"] = s.capacity.count();
+  for (std::size_t i = 0; i < kMemoryStates; ++i) {
+    j[kMemoryStateNames[i]] = {{"mean_share", s.memory[i].mean_share}, {"peak_share", s.memory[i].peak_share}};
+  }
+  j["largest_free"] = {{"mean_share", s.largest_free_mean_share}, {"min_share", s.largest_free_min_share}};
+  j["refused_although_free"] = s.refused_although_free;
+  return j;
+}
+
+ordered_json identity_json(const metrics::Identity& identity) {
+  ordered_json j;
+  j["scenario"] = identity.scenario;
+  j["seed"] = identity.seed;
+  j["model"] = identity.model;
+  j["gpu"] = identity.gpu;
+  j["gpus"] = identity.gpus;
+  j["provenance"] = identity.provenance;
+  j["notes"] = identity.notes;
+  return j;
+}
+
+}  // namespace
+
+ordered_json summary_json(const metrics::Summary& s) {
+  ordered_json j;
+  j["schema"] = kSummarySchema;
+  j["identity"] = identity_json(s.identity);
+  j["interrupted"] = s.interrupted;
+  j["stuck"] = s.stuck.empty() ? ordered_json(nullptr) : ordered_json(s.stuck);
+  j["requests"] = requests_json(s);
+  j["tokens"] = {{"prompt", s.prompt_tokens},
+                 {"output", s.output_tokens},
+                 {"computed", s.computed_tokens},
+                 {"recomputed", s.recomputed_tokens}};
+  j["makespan_s"] = s.makespan_s;
+  j["steps"] = s.steps;
+  j["latency"] = {{"admission_s", distribution_json(s.admission)},
+                  {"ttft_s", distribution_json(s.ttft)},
+                  {"tpot_s", distribution_json(s.tpot)},
+                  {"itl_s", distribution_json(s.itl)},
+                  {"e2e_s", distribution_json(s.e2e)}};
+  j["throughput"] = {{"requests_per_s", s.requests_per_s}, {"output_tokens_per_s", s.output_tokens_per_s}};
+  if (s.good_requests) j["goodput"] = goodput_json(s);
+  j["preemption"] = {{"count", s.preemptions},
+                     {"requests", s.preempted_requests},
+                     {"total_stall_s", s.total_stall_s},
+                     {"stall_s", distribution_json(s.stall)}};
+  // Preemption is by recompute alone: nothing ever leaves the GPU.
+  j["swap"] = {{"out_bytes", 0}, {"in_bytes", 0}};
+  j["memory"] = memory_json(s);
+  j["batch"] = {{"mean_running", s.mean_running},
+                {"max_running", s.max_running},
+                {"mean_waiting", s.mean_waiting},
+                {"max_waiting", s.max_waiting}};
+  return j;
+}
+
+std::string json_text(const ordered_json& json) {
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace blockyard::report

@@ -1,0 +1,136 @@
+#include "sim/report/summary_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/definitions.h"
+#include "sim/report/figures.h"
+#include "sim/report/text_table.h"
+
+namespace blockyard::report {
+namespace {
+
+using metrics::Summary;
+
+constexpr std::size_t kColumns = 100;
+constexpr std::string_view kIndent = "  ";
+constexpr std::string_view kLabelIndent = "            ";
+
+// A line that opens with a word in the left margin: "tokens      22,361,001 prompt, ...".
+std::string labelled(std::string_view label, std::string_view text) {
+  return wrapped(fmt::format("{:<{}}", label, kLabelIndent.size()), text, kColumns, kLabelIndent);
+}
+
+std::string footnote(std::string_view text) { return wrapped(kIndent, text, kColumns, kIndent); }
+
+std::string heading(const metrics::Identity& identity) {
+  return wrapped("",
+                 fmt::format("{}: {} on {} x {}, seed {}", identity.scenario, identity.model, identity.gpus,
+                             identity.gpu, identity.seed),
+                 kColumns, kIndent);
+}
+
+std::string rejections(const Summary& s) {
+  std::string text;
+  for (std::size_t i = 1; i < metrics::kRejectReasons; ++i) {
+    if (s.rejected_by_reason[i] == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", count_text(s.rejected_by_reason[i]),
+                        metrics::name_of(static_cast<metrics::RejectReason>(i)));
+  }
+  return text.empty() ? text : " (" + text + ")";
+}
+
+std::string work(const Summary& s) {
+  std::string text;
+  text += labelled("requests", fmt::format("{} arrived = {} finished + {} rejected{} + {} timed out + {} unfinished",
+                                           count_text(s.arrived), count_text(s.finished), count_text(s.rejected),
+                                           rejections(s), count_text(s.timed_out), count_text(s.unfinished)));
+  text += labelled("tokens", fmt::format("{} prompt, {} output; {} computed, {} of them again",
+                                         count_text(s.prompt_tokens), count_text(s.output_tokens),
+                                         count_text(s.computed_tokens), count_text(s.recomputed_tokens)));
+  text += labelled("makespan", fmt::format("{} in {} steps", time_text(s.makespan_s), count_text(s.steps)));
+  text += labelled("throughput", fmt::format("{} requests/s, {} output tokens/s", significant(s.requests_per_s),
+                                             significant(s.output_tokens_per_s)));
+  if (s.good_requests) {
+    const double share = s.arrived > 0 ? static_cast<double>(*s.good_requests) / static_cast<double>(s.arrived) : 0;
+    text += labelled("goodput", fmt::format("{} requests/s: {} requests, {} of all, met {}",
+                                            significant(s.goodput_requests_per_s.value_or(0)),
+                                            count_text(*s.good_requests), share_text(share), slo_text(s.slo)));
+  }
+  return text + footnote(kThroughputDefinition);
+}
+
+void add_distribution(TextTable& table, const std::string& name, const metrics::Distribution& d) {
+  const Unit unit = time_unit(d.mean_s.value_or(0));
+  std::vector<std::string> row{name + (small_sample(d) ? " *" : ""), unit.name, count_text(d.count)};
+  for (const auto& value : {d.mean_s, d.p50_s, d.p90_s, d.p99_s, d.max_s}) row.push_back(in_unit(value, unit));
+  table.add(std::move(row));
+}
+
+std::string latency(const Summary& s) {
+  TextTable table(2);
+  table.add({"latency", "unit", "values", "mean", "p50", "p90", "p99", "max"});
+  add_distribution(table, "  admission", s.admission);
+  add_distribution(table, "  TTFT", s.ttft);
+  add_distribution(table, "  TPOT", s.tpot);
+  add_distribution(table, "  ITL", s.itl);
+  add_distribution(table, "  E2E", s.e2e);
+  const bool preempted = s.preempted_requests > 0;
+  if (preempted) add_distribution(table, "  stall", s.stall);
+  std::string text = table.text();
+  text += footnote(kLatencyDefinition);
+  if (preempted) text += footnote(kStallDefinition);
+  const auto all = {s.admission, s.ttft, s.tpot, s.itl, s.e2e, s.stall};
+  if (std::any_of(all.begin(), all.end(), small_sample)) text += footnote(kSmallSampleWarning);
+  return text;
+}
+
+std::string batch(const Summary& s) {
+  std::string text = labelled(
+      "batch", fmt::format("running: mean {}, at most {}; waiting: mean {}, at most {}", significant(s.mean_running),
+                           count_text(s.max_running), significant(s.mean_waiting), count_text(s.max_waiting)));
+  if (s.preemptions == 0) return text + labelled("preemption", "none");
+  return text + labelled("preemption", fmt::format("{} of {} requests; stalls of {} in all", count_text(s.preemptions),
+                                                   count_text(s.preempted_requests), time_text(s.total_stall_s)));
+}
+
+std::string memory(const Summary& s) {
+  const auto capacity = static_cast<double>(s.capacity.count());
+  const Unit unit = byte_unit(capacity);
+  TextTable table;
+  table.add({fmt::format("memory, {} for KV", bytes_text(capacity)), "mean", unit.name, "peak", unit.name});
+  metrics::MemoryShare sum;
+  for (std::size_t i = 0; i < kMemoryStates; ++i) {
+    const metrics::MemoryShare& m = s.memory[i];
+    table.add({fmt::format("  {}", kMemoryStateNames[i]), share_text(m.mean_share),
+               in_unit(m.mean_share * capacity, unit), share_text(m.peak_share),
+               in_unit(m.peak_share * capacity, unit)});
+    sum.mean_share += m.mean_share;
+  }
+  table.add({"  all states", share_text(sum.mean_share), in_unit(sum.mean_share * capacity, unit)});
+  table.add({"  largest free region", share_text(s.largest_free_mean_share),
+             in_unit(s.largest_free_mean_share * capacity, unit),
+             fmt::format("least {}", share_text(s.largest_free_min_share)),
+             in_unit(s.largest_free_min_share * capacity, unit)});
+  return table.text() +
+         fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free)) +
+         footnote(kMemoryDefinition);
+}
+
+std::string origin(const metrics::Identity& identity) {
+  std::string text;
+  for (const std::string& line : identity.provenance) text += labelled("constants", line);
+  for (const std::string& line : identity.notes) text += labelled("note", line);
+  return text.empty() ? text : "\n" + text;
+}
+
+}  // namespace
+
+std::string print_summary(const Summary& s) {
+  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + batch(s) + "\n" + memory(s) +
+         origin(s.identity);
+}
+
+}  // namespace blockyard::report
