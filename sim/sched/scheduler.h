@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/ids.h"
@@ -23,6 +24,17 @@ struct Chunk {
   Tokens context;  // tokens computed before it
 };
 
+// The blocks of a request on their way between GPU and host.
+struct Swap {
+  RequestId request;
+  Blocks blocks;
+};
+
+struct Finish {
+  RequestId request;
+  Tokens generated;
+};
+
 // What one step computes. Sums for the decodes, one entry a chunk.
 struct Batch {
   std::int64_t decodes = 0;
@@ -30,17 +42,17 @@ struct Batch {
   std::int64_t decode_context_squares = 0;  // sum of the squares
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
-  std::vector<RequestId> admitted;  // first admissions
-  std::vector<RequestId> preempted;
+  std::vector<RequestId> admitted;   // first admissions
+  std::vector<RequestId> preempted;  // by recompute
+  std::vector<Swap> swapped_out;     // preempted by swap
+  std::vector<Swap> swapped_in;
+  std::vector<Finish> ignored;             // ended by the scheduler without (further) output: it could never be held
+  std::string_view failure;                // the engine died while it scheduled, and why; nothing of the step counts
   std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
 
   [[nodiscard]] bool empty() const { return decodes == 0 && chunks.empty(); }
 };
 
-struct Finish {
-  RequestId request;
-  Tokens generated;
-};
 struct Restore {
   RequestId request;
   SimTime stall;  // from the preemption until the computed length was regained
@@ -69,7 +81,9 @@ struct PlanEntry {
   RequestId request{};
   Tokens fresh;
   Kind kind = Kind::running;
-  Tokens hit;  // tokens found in the prefix cache; 0 if running
+  Tokens hit;            // tokens found in the prefix cache; 0 if running
+  bool prefill = false;  // vllm-v0: in its prefill stage
+  Tokens memorised{0};   // vllm-v0: its standing number of cached tokens
 };
 
 // What a request writes under a limit of `max_model_len` tokens: generation stops when prompt + output reach it, or
@@ -96,7 +110,8 @@ class Scheduler {
   virtual bool abort(RequestId id) = 0;
 
   [[nodiscard]] virtual std::int64_t running() const = 0;
-  [[nodiscard]] virtual std::int64_t waiting() const = 0;
+  [[nodiscard]] virtual std::int64_t waiting() const = 0;           // all without a seat, swapped-out ones too
+  [[nodiscard]] virtual std::int64_t swapped() const { return 0; }  // of these, those whose KV is on the host
 
   // For comparison with recorded runs; O(batch). The plan of the step just scheduled, in scheduling order; the running
   // list.

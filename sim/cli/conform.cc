@@ -1,0 +1,113 @@
+// blockyard conform: recorded runs of the real engine through our own schedulers, every key of every line compared.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <ostream>
+
+#include "sim/base/diagnostics.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/options.h"
+#include "sim/study/conform/replay.h"
+#include "sim/study/conform/shrink.h"
+
+namespace blockyard::cli {
+namespace {
+
+// A folder stands for all the *.jsonl in it, in order of their names.
+std::vector<std::string> files_of(const std::vector<std::string>& words, const Options& options) {
+  std::vector<std::string> files;
+  for (const std::string& word : words) {
+    if (!std::filesystem::is_directory(word)) {
+      files.push_back(word);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(word)) {
+      if (entry.is_regular_file() && entry.path().extension() == ".jsonl") found.push_back(entry.path().string());
+    }
+    if (found.empty()) options.fail(fmt::format("no *.jsonl in {}", word));
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+ExitStatus compare_all(const std::vector<std::string>& files, study::StepPath path, bool quiet, Streams streams) {
+  std::size_t identical = 0;
+  bool unreadable = false;
+  for (const std::string& file : files) {
+    try {
+      const study::ReplayResult result = study::replay(study::read_record(file), path);
+      if (result.difference) {
+        streams.out << study::to_text(*result.difference, file);
+        continue;
+      }
+      ++identical;
+      if (!quiet) streams.out << fmt::format("ok {} steps {}\n", file, result.steps);
+    } catch (const InputError& error) {
+      streams.err << error.what() << '\n';
+      unreadable = true;
+    }
+  }
+  streams.out << fmt::format("{} of {} runs identical\n", identical, files.size());
+  if (unreadable) return ExitStatus::bad_input;
+  return identical == files.size() ? ExitStatus::done : ExitStatus::run_failed;
+}
+
+ExitStatus shrink_one(const std::string& file, const std::optional<std::string>& against, const std::string& out,
+                      Streams streams) {
+  const study::Record record = study::read_record(file);
+  // Far more steps than a smaller workload can need, for one that would never end.
+  const std::int64_t step_limit = 4 * static_cast<std::int64_t>(record.steps.size()) + 1000;
+  const study::Reference reference =
+      against ? study::reference_program(*against, out + ".header") : study::reference_general_path(step_limit);
+  std::string how;
+  study::Record smaller;
+  if (const auto shrunk = study::shrink(record, reference)) {
+    smaller = shrunk->record;
+    how = fmt::format("{} tries against {}", shrunk->tries, against ? *against : "the general path");
+  } else {
+    const study::ReplayResult result = study::replay(record, study::StepPath::fast);
+    if (!result.difference) {
+      streams.out << fmt::format("ok {} steps {}: nothing to shrink\n", file, result.steps);
+      return ExitStatus::done;
+    }
+    smaller = study::cut_after_difference(record, *result.difference);
+    how = "cut after the difference; fewer requests need --against, a program that runs the engine";
+  }
+  if (!(std::ofstream(out) << study::to_text(smaller))) throw InputError({out, 0, 0}, "cannot be written");
+  streams.out << fmt::format("{}: {} of {} requests, {} of {} steps ({})\n", out, smaller.requests.size(),
+                             record.requests.size(), smaller.steps.size(), record.steps.size(), how);
+  const study::ReplayResult result = study::replay(smaller, study::StepPath::fast);
+  if (result.difference) streams.out << study::to_text(*result.difference, out);
+  return ExitStatus::run_failed;
+}
+
+}  // namespace
+
+ExitStatus conform(const Arguments& arguments, Streams streams) {
+  Options options("blockyard conform", "replay recorded runs of the real engine, step by step, and compare every line");
+  options.words("FILE", 0, std::numeric_limits<std::size_t>::max(), "recorded runs, or folders of them (*.jsonl)");
+  options.flag("quiet", "print differences and the last line only");
+  options.flag("general-path", "walk the running list in every step instead of taking sums");
+  options.value("shrink", "FILE", "find a smaller workload that still differs and write it");
+  options.value("against", "COMMAND",
+                "with --shrink: `COMMAND FILE` runs the engine on a header and prints its record");
+  options.value("out", "FILE", "with --shrink: where to write, FILE.shrunk.jsonl unless given");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+
+  if (const auto file = options.value_of("shrink")) {
+    if (!options.words().empty()) options.fail("--shrink takes one file, and no others beside it");
+    return shrink_one(*file, options.value_of("against"), options.value_of("out").value_or(*file + ".shrunk.jsonl"),
+                      streams);
+  }
+  if (options.words().empty()) options.fail("expected recorded runs, or folders of them");
+  const study::StepPath path = options.has("general-path") ? study::StepPath::general : study::StepPath::fast;
+  return compare_all(files_of(options.words(), options), path, options.has("quiet"), streams);
+}
+
+}  // namespace blockyard::cli
