@@ -1,34 +1,10 @@
-// What a prompt and its answer say, as far as prefix caching cares: token ids as runs. Two sequences share a block
-// exactly if their runs spell the same tokens up to its end. Real token ids are never needed: a trace's hash id, a
-// session's earlier turns or a fresh answer are runs of ids that nothing else uses.
+// Where the allocators learn what a request says.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
+#include "sim/base/content.h"
 #include "sim/base/ids.h"
 
 namespace blockyard::kv {
-
-// The tokens start, start + 1, ..., start + count - 1.
-struct TokenRun {
-  std::int64_t start = 0;
-  std::int64_t count = 0;
-
-  bool operator==(const TokenRun&) const = default;
-};
-
-using Content = std::vector<TokenRun>;
-
-// Appends a run, joining it to the last where it goes on: equal token sequences have equal contents only in this form.
-inline void append_run(Content& content, TokenRun run) {
-  if (run.count <= 0) return;
-  if (!content.empty() && content.back().start + content.back().count == run.start) {
-    content.back().count += run.count;
-  } else {
-    content.push_back(run);
-  }
-}
 
 // Tells what a request says: its prompt and all that it will generate, in the form of append_run. Empty = nothing that
 // another request could share.

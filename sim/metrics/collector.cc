@@ -160,6 +160,7 @@ Summary Collector::summarise() const {
   s.preemptions = preemptions_;
   s.refused_although_free = refused_although_free_;
   s.steps = steps_;
+  s.prefix_cache = prefix_;
   s.max_running = max_running_;
   s.max_waiting = max_waiting_;
 

@@ -47,6 +47,12 @@ class Collector {
   void restored(RecordId id, SimTime stall) { record(id).stall += stall; }
   void recomputed(RecordId id, Tokens tokens);
   void finished(RecordId id, SimTime now, Tokens generated);
+  // Of admitted requests: tokens looked up in the prefix cache, tokens found, and those found by requests that resumed.
+  void prefix_lookups(std::int64_t looked_up, std::int64_t hit, std::int64_t hit_resumed) {
+    prefix_.looked_up_tokens += looked_up;
+    prefix_.hit_tokens += hit;
+    prefix_.hit_tokens_resumed += hit_resumed;
+  }
   void refused_although_free() { ++refused_although_free_; }
 
   // `count` tokens that came `gap` after the one before them.
@@ -120,6 +126,7 @@ class Collector {
   std::int64_t max_running_ = 0;
   std::int64_t max_waiting_ = 0;
 
+  PrefixCacheUse prefix_;
   std::int64_t steps_ = 0;
   std::int64_t computed_tokens_ = 0;
   std::int64_t output_tokens_ = 0;

@@ -50,6 +50,14 @@ struct MemoryShare {
   double peak_share = 0;
 };
 
+// Tokens of admitted requests, once an admission: looked up in the prefix cache, found there, and of those found by
+// requests that resumed after a preemption (mostly their own blocks). All 0 without a prefix cache.
+struct PrefixCacheUse {
+  std::int64_t looked_up_tokens = 0;
+  std::int64_t hit_tokens = 0;
+  std::int64_t hit_tokens_resumed = 0;
+};
+
 struct Summary {
   Identity identity;
   bool interrupted = false;  // the run was stopped from outside: all figures are of what was done by then
@@ -66,6 +74,8 @@ struct Summary {
   std::int64_t output_tokens = 0;  // generated
   std::int64_t computed_tokens = 0;
   std::int64_t recomputed_tokens = 0;
+
+  PrefixCacheUse prefix_cache;
 
   Seconds makespan_s = 0;
   std::int64_t steps = 0;

@@ -55,6 +55,12 @@ Rows make_rows() {
   add_times(rows, "latency", "TPOT", &Summary::tpot, false);
   add_times(rows, "latency", "ITL", &Summary::itl, false);
   add_times(rows, "latency", "E2E", &Summary::e2e, false);
+  rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, false, [](const Summary& summary) {
+                    const metrics::PrefixCacheUse& use = summary.prefix_cache;
+                    return use.looked_up_tokens > 0 ? std::optional<double>(static_cast<double>(use.hit_tokens) /
+                                                                            static_cast<double>(use.looked_up_tokens))
+                                                    : std::nullopt;
+                  }});
   add_number(rows, "throughput", "requests", "1/s", &Summary::requests_per_s);
   add_number(rows, "throughput", "output tokens", "1/s", &Summary::output_tokens_per_s);
   rows.push_back({"throughput", "goodput, requests", Figure::number, "1/s", true, true,

@@ -83,6 +83,14 @@ ordered_json summary_json(const metrics::Summary& s) {
                  {"output", s.output_tokens},
                  {"computed", s.computed_tokens},
                  {"recomputed", s.recomputed_tokens}};
+  const metrics::PrefixCacheUse& prefix = s.prefix_cache;
+  const bool used = prefix.looked_up_tokens > 0;
+  j["prefix_cache"] = {{"looked_up_tokens", prefix.looked_up_tokens},
+                       {"hit_tokens", prefix.hit_tokens},
+                       {"hit_tokens_resumed", prefix.hit_tokens_resumed},
+                       {"hit_ratio", used ? ordered_json(static_cast<double>(prefix.hit_tokens) /
+                                                         static_cast<double>(prefix.looked_up_tokens))
+                                          : ordered_json(nullptr)}};
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
   j["latency"] = {{"admission_s", distribution_json(s.admission)},

@@ -50,6 +50,13 @@ std::string work(const Summary& s) {
   text += labelled("tokens", fmt::format("{} prompt, {} output; {} computed, {} of them again",
                                          count_text(s.prompt_tokens), count_text(s.output_tokens),
                                          count_text(s.computed_tokens), count_text(s.recomputed_tokens)));
+  const metrics::PrefixCacheUse& prefix = s.prefix_cache;
+  if (prefix.looked_up_tokens > 0) {
+    const double ratio = static_cast<double>(prefix.hit_tokens) / static_cast<double>(prefix.looked_up_tokens);
+    text += labelled("prefix hits", fmt::format("{} of {} tokens looked up at admission, {}; {} by resumed requests",
+                                                count_text(prefix.hit_tokens), count_text(prefix.looked_up_tokens),
+                                                share_text(ratio), count_text(prefix.hit_tokens_resumed)));
+  }
   text += labelled("makespan", fmt::format("{} in {} steps", time_text(s.makespan_s), count_text(s.steps)));
   text += labelled("throughput", fmt::format("{} requests/s, {} output tokens/s", significant(s.requests_per_s),
                                              significant(s.output_tokens_per_s)));

@@ -43,6 +43,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   batch_.admitted.clear();
   batch_.preempted.clear();
   batch_.refused_although_free = 0;
+  batch_.looked_up = batch_.hit = batch_.hit_resumed = 0;
   planned_.clear();
   cohort_planned_ = false;
   budget_ = options_.max_num_batched_tokens;
@@ -198,6 +199,9 @@ void RunningFirst::admit_waiting() {
     refused = false;
     if (!s.admitted) batch_.admitted.push_back(s.id);
     s.computed = hit;
+    batch_.looked_up += s.length().count();
+    batch_.hit += hit.count();
+    if (s.admitted) batch_.hit_resumed += hit.count();
     waiting_->pop_front();
     running_.append(id);
     prefilling_.push_back(id);

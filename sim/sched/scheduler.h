@@ -46,8 +46,13 @@ struct Batch {
   std::vector<RequestId> preempted;  // by recompute
   std::vector<Swap> swapped_out;     // preempted by swap
   std::vector<Swap> swapped_in;
-  std::vector<Finish> ignored;             // ended by the scheduler without (further) output: it could never be held
-  std::string_view failure;                // the engine died while it scheduled, and why; nothing of the step counts
+  std::vector<Finish> ignored;  // ended by the scheduler without (further) output: it could never be held
+  std::string_view failure;     // the engine died while it scheduled, and why; nothing of the step counts
+  // Prefix cache, over the admissions of the step: tokens looked up, found, and of those found by requests that
+  // resumed.
+  std::int64_t looked_up = 0;
+  std::int64_t hit = 0;
+  std::int64_t hit_resumed = 0;
   std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
 
   [[nodiscard]] bool empty() const { return decodes == 0 && chunks.empty(); }

@@ -30,7 +30,10 @@ Served served(const Document& scenario, const std::filesystem::path& configs, Di
   model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
   const Tokens limit(s.model.max_position_embeddings);
   s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
-  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? s.model.dtype
+  // Engines keep 16-bit keys and values beside 8-bit weights unless told otherwise.
+  const bool wide = model::bytes_per_element(s.model.dtype) >= 2;
+  const model::ElementType own = wide ? s.model.dtype : model::ElementType::bf16;
+  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? own
                                                           : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
 }
@@ -86,6 +89,7 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.max_model_len = s.max_model_len;
   options.long_prefill_token_threshold = scenario.tokens("engine.long_prefill_token_threshold");
   options.chunked_prefill = scenario.boolean("engine.enable_chunked_prefill");
+  options.reserve_full_isl = scenario.boolean("engine.scheduler_reserve_full_isl");
   options.queue_order = scenario.choice("engine.queue_order");
   options.fast_forward = scenario.boolean("engine.fast_forward");
   if (scenario.choice("engine.scheduler") != "vllm-v1") return options;
@@ -152,8 +156,12 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     errors.add(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
     errors.throw_if_any();
   }
+  const bool cached =
+      paged && (scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
+                                                                : scenario.boolean("prefix_cache.enable"));
+  if (cached) a.contents = std::make_unique<PromptContents>();
   a.memory = kv::make_allocator(strategy, {usable, block_size, s.max_model_len, scenario.choice("kv_cache.reservation"),
-                                           scenario.choice("kv_cache.placement")});
+                                           scenario.choice("kv_cache.placement"), a.contents.get()});
   sched::RunningFirstOptions options = engine;
   options.watermark_grains = watermark(scenario, *a.memory, paged, errors);
   a.scheduler = sched::make_scheduler(scenario.choice("engine.scheduler"), options, *a.memory);
@@ -167,7 +175,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     a.admission.abandon_after = scenario.time("admission.abandon_after");
   a.replica.fast_forward = engine.fast_forward;
 
-  Requests requests = make_requests(scenario, s.max_model_len, errors);
+  Requests requests = make_requests(scenario, s.max_model_len, cached ? &a.contents->store() : nullptr, errors);
   errors.throw_if_any();
   a.requests = std::move(requests.source);
   a.trace = requests.trace;

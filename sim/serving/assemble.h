@@ -13,6 +13,7 @@
 #include "sim/model/memory_budget.h"
 #include "sim/scenario/document.h"
 #include "sim/sched/scheduler.h"
+#include "sim/serving/prompt_contents.h"
 #include "sim/serving/simulation.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
@@ -20,6 +21,7 @@
 namespace blockyard::serving {
 
 struct Assembly {
+  std::unique_ptr<PromptContents> contents;  // with a prefix cache
   std::unique_ptr<workload::RequestSource> requests;
   const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones

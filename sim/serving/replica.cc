@@ -8,8 +8,13 @@ metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(i
 }  // namespace
 
 Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory,
-                 cost::CostModel& cost, metrics::Collector& collector)
-    : options_(options), scheduler_(&scheduler), memory_(&memory), cost_(&cost), collector_(&collector) {
+                 cost::CostModel& cost, metrics::Collector& collector, PromptContents* contents)
+    : options_(options),
+      scheduler_(&scheduler),
+      memory_(&memory),
+      cost_(&cost),
+      collector_(&collector),
+      contents_(contents) {
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
 }
 
@@ -32,6 +37,7 @@ void Replica::let_go(SimTime now, RequestId id) {
   collector_->advance(now);
   if (!scheduler_->abort(id)) return;
   collector_->timed_out(record(id), now);
+  if (contents_ != nullptr) contents_->ended(id);
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(scheduler_->waiting());
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
@@ -88,6 +94,7 @@ void Replica::end_step(SimTime now) {
 void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   for (const RequestId id : batch.admitted) collector_->admitted(record(id), now);
   for (const RequestId id : batch.preempted) collector_->preempted(record(id), now);
+  if (contents_ != nullptr) collector_->prefix_lookups(batch.looked_up, batch.hit, batch.hit_resumed);
   for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
 }
 
@@ -101,7 +108,10 @@ void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   }
   for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
   for (const sched::Restore& r : outcome.restored) collector_->restored(record(r.request), r.stall);
-  for (const sched::Finish& f : outcome.finished) collector_->finished(record(f.request), now, f.generated);
+  for (const sched::Finish& f : outcome.finished) {
+    collector_->finished(record(f.request), now, f.generated);
+    if (contents_ != nullptr) contents_->ended(f.request);
+  }
   finished_ += static_cast<std::int64_t>(outcome.finished.size());
   collector_->step(outcome.computed, outcome.tokens);
   check_progress(outcome.progress);

@@ -15,6 +15,7 @@
 #include "sim/kv/allocator/allocator.h"
 #include "sim/metrics/collector.h"
 #include "sim/sched/scheduler.h"
+#include "sim/serving/prompt_contents.h"
 
 namespace blockyard::serving {
 
@@ -27,7 +28,7 @@ struct ReplicaOptions {
 class Replica {
  public:
   Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory, cost::CostModel& cost,
-          metrics::Collector& collector);
+          metrics::Collector& collector, PromptContents* contents);
 
   void arrive(SimTime now, RequestId id, const workload::Request& request);
 
@@ -61,6 +62,7 @@ class Replica {
   kv::Allocator* memory_;
   cost::CostModel* cost_;
   metrics::Collector* collector_;
+  PromptContents* contents_;  // nullptr without a prefix cache
   InFlight in_flight_ = InFlight::nothing;
   SimTime step_start_;
   SimTime step_end_;

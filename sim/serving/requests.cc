@@ -19,7 +19,7 @@ workload::BadLengths bad_lengths(const std::string& word) {
   return word == "fail" ? workload::BadLengths::fail : workload::BadLengths::drop;
 }
 
-workload::TraceOptions trace_options(const Document& scenario) {
+workload::TraceOptions trace_options(const Document& scenario, workload::ContentStore* contents) {
   workload::TraceOptions options;
   options.format = scenario.choice("workload.trace.format");
   options.bad_lengths = bad_lengths(scenario.choice("workload.trace.bad_lengths"));
@@ -27,6 +27,7 @@ workload::TraceOptions trace_options(const Document& scenario) {
   options.max_bad_rows = scenario.integer("workload.trace.max_bad_rows");
   options.header = scenario.boolean("workload.trace.header");
   if (!scenario.is_word("workload.trace.limit", "none")) options.limit = scenario.integer("workload.trace.limit");
+  options.contents = contents;
   options.rate_scale = scenario.real("workload.trace.rate_scale");
   return options;
 }
@@ -79,6 +80,10 @@ std::unique_ptr<workload::RequestSource> generator(const Document& scenario, Dia
   spec.arrivals.rate_per_s = scenario.rate(base + ".arrivals.rate");
   spec.prompt_tokens = length_spec(scenario, base + ".prompt_tokens");
   spec.output_tokens = length_spec(scenario, base + ".output_tokens");
+  if (scenario.is_set(base + ".prefix")) {
+    spec.prefix = workload::PrefixSpec{scenario.integer(base + ".prefix.groups"),
+                                       scenario.tokens(base + ".prefix.tokens"), scenario.real(base + ".prefix.zipf")};
+  }
   const std::size_t before = errors.list().size();
   expect_keys(scenario, workload::length_distributions(), spec.prompt_tokens.distribution, base + ".prompt_tokens",
               errors);
@@ -113,14 +118,22 @@ workload::MaxTokensRule max_tokens_rule(const Document& scenario, Tokens max_mod
 
 }  // namespace
 
-Requests make_requests(const Document& scenario, Tokens max_model_len, Diagnostics& errors) {
+bool tells_contents(const Document& scenario) {
+  if (scenario.is_set("workload.generate")) return scenario.is_set("workload.generate.prefix");
+  return scenario.is_set("workload.trace.file") &&
+         workload::trace_tells_contents(scenario.file("workload.trace.file").string(),
+                                        scenario.choice("workload.trace.format"));
+}
+
+Requests make_requests(const Document& scenario, Tokens max_model_len, workload::ContentStore* contents,
+                       Diagnostics& errors) {
   constexpr std::array<std::string_view, 2> kSources{"workload.trace", "workload.generate"};
   scenario.expect_one_of(kSources, errors);
   const workload::MaxTokensRule rule = max_tokens_rule(scenario, max_model_len, errors);
   if (!errors.empty()) return {};
   Requests requests;
   if (scenario.is_set("workload.trace")) {
-    auto trace = workload::open_trace(scenario.file("workload.trace.file").string(), trace_options(scenario));
+    auto trace = workload::open_trace(scenario.file("workload.trace.file").string(), trace_options(scenario, contents));
     requests.trace = trace.get();
     requests.source = std::move(trace);
   } else {

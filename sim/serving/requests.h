@@ -7,6 +7,7 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/scenario/document.h"
+#include "sim/workload/content_store.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
 
@@ -18,7 +19,12 @@ struct Requests {
   std::optional<std::int64_t> expected;          // how many there will be, where that is known
 };
 
-// Adds what is wrong to `errors`; then the source may be null.
-[[nodiscard]] Requests make_requests(const scenario::Document& scenario, Tokens max_model_len, Diagnostics& errors);
+// Does the workload say of prompts that they share content, as far as that is known before it is read?
+[[nodiscard]] bool tells_contents(const scenario::Document& scenario);
+
+// Adds what is wrong to `errors`; then the source may be null. `contents`: where ids of prompt blocks go; nullptr: they
+// are not kept.
+[[nodiscard]] Requests make_requests(const scenario::Document& scenario, Tokens max_model_len,
+                                     workload::ContentStore* contents, Diagnostics& errors);
 
 }  // namespace blockyard::serving

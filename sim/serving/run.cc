@@ -25,8 +25,8 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   Assembly a = assemble(scenario, configs);
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
-  Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector);
-  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector);
+  Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
+  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
   const RunEnd end = simulation.run(
       [&](const RunProgress& progress) { return !control.go_on || control.go_on(progress, a.expected_requests); });
 

@@ -8,8 +8,13 @@ constexpr std::int64_t kEventsBetweenQuestions = 4096;
 }  // namespace
 
 Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
-                       kv::Allocator& memory, metrics::Collector& collector)
-    : admission_(admission), requests_(&requests), replica_(&replica), memory_(&memory), collector_(&collector) {}
+                       kv::Allocator& memory, metrics::Collector& collector, PromptContents* contents)
+    : admission_(admission),
+      requests_(&requests),
+      replica_(&replica),
+      memory_(&memory),
+      collector_(&collector),
+      contents_(contents) {}
 
 RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   RunEnd result;
@@ -56,12 +61,17 @@ void Simulation::arrive(SimTime now) {
     const workload::Request& request = buffer_[next_++];
     ++arrived_;
     const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens);
+    const auto id = static_cast<RequestId>(record);
     const metrics::RejectReason reason = why_rejected(request);
+    if (contents_ != nullptr) {
+      const kv::SequenceNeed need = sched::need_of(request, admission_.max_model_len);
+      contents_->arrived(id, request, need.true_end - need.prompt + Tokens(1));
+    }
     if (reason != metrics::RejectReason::none) {
       collector_->rejected(record, now, reason);
+      if (contents_ != nullptr) contents_->ended(id);
       continue;
     }
-    const auto id = static_cast<RequestId>(record);
     replica_->arrive(now, id, request);
     if (admission_.abandon_after) {
       if (patience_.empty()) events_.push(now + *admission_.abandon_after, kAbandonRank, Abandon{});

@@ -16,6 +16,7 @@
 #include "sim/engine/event_queue.h"
 #include "sim/kv/allocator/allocator.h"
 #include "sim/metrics/collector.h"
+#include "sim/serving/prompt_contents.h"
 #include "sim/serving/replica.h"
 #include "sim/workload/request.h"
 
@@ -44,8 +45,9 @@ struct RunEnd {
 
 class Simulation {
  public:
+  // `contents`: nullptr without a prefix cache.
   Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
-             kv::Allocator& memory, metrics::Collector& collector);
+             kv::Allocator& memory, metrics::Collector& collector, PromptContents* contents);
 
   // `go_on` is asked between events, every few thousand of them; false ends the run with what is done.
   RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
@@ -72,6 +74,7 @@ class Simulation {
   Replica* replica_;
   kv::Allocator* memory_;
   metrics::Collector* collector_;
+  PromptContents* contents_;
   engine::EventQueue<Payload> events_;
   std::array<workload::Request, 256> buffer_;
   std::size_t buffered_ = 0;

@@ -171,6 +171,12 @@ const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, con
     case CsvField::session:
       row.session = static_cast<std::uint32_t>(value);
       break;
+    case CsvField::prefix:
+      row.prefix = static_cast<std::uint32_t>(value);
+      break;
+    case CsvField::prefix_tokens:
+      row.prefix_tokens = value;
+      break;
     case CsvField::time:
     case CsvField::other:
       break;
@@ -216,8 +222,17 @@ const char* CsvReader::parse_slowly(const CsvColumn& column, const char*& at, co
       break;
     case CsvField::tenant:
     case CsvField::session:
+    case CsvField::prefix: {
       if (!within(0, UINT32_MAX)) return "expected a whole number from 0 to 4294967295";
-      (column.field == CsvField::tenant ? row.tenant : row.session) = static_cast<std::uint32_t>(number.value);
+      std::uint32_t& name = column.field == CsvField::tenant    ? row.tenant
+                            : column.field == CsvField::session ? row.session
+                                                                : row.prefix;
+      name = static_cast<std::uint32_t>(number.value);
+      break;
+    }
+    case CsvField::prefix_tokens:
+      if (!within(0, kLongestLength)) return "expected 0 to 1,000,000,000 tokens";
+      row.prefix_tokens = number.value;
       break;
     case CsvField::time:
     case CsvField::other:

@@ -13,7 +13,18 @@
 
 namespace blockyard::workload {
 
-enum class CsvField { time, prompt_tokens, output_tokens, max_tokens, priority, tenant, session, other };
+enum class CsvField {
+  time,
+  prompt_tokens,
+  output_tokens,
+  max_tokens,
+  priority,
+  tenant,
+  session,
+  prefix,
+  prefix_tokens,
+  other
+};
 
 enum class TimeForm { date_time, seconds, milliseconds };
 

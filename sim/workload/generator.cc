@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace {
 
 // Keeps every sum of gaps below 64 bits of ns: an exponential gap is at most 37 times its mean (53-bit draws).
 constexpr double kLongestSpan_s = 1e8;
+constexpr std::int64_t kMostGroups = 10'000'000;
 
 template <class Entry>
 const Entry* find(std::span<const Entry> table, std::string_view name) {
@@ -41,6 +43,16 @@ void check_length(const LengthSpec& spec, std::string_view what, Diagnostics& er
   for (const Diagnostic& error : found.list()) errors.add({}, fmt::format("{}: {}", what, error.message));
 }
 
+void check_prefix(const PrefixSpec& spec, Diagnostics& errors) {
+  if (spec.groups < 1 || spec.groups > kMostGroups) {
+    errors.add({}, fmt::format("prefix: groups: found {}, expected 1 to {}", spec.groups, kMostGroups));
+  }
+  if (spec.tokens < Tokens(1))
+    errors.add({}, fmt::format("prefix: tokens: found {}, expected 1 or more", spec.tokens.count()));
+  if (!(spec.zipf >= 0 && spec.zipf <= 10))
+    errors.add({}, fmt::format("prefix: zipf: found {}, expected 0 to 10", spec.zipf));
+}
+
 void check(const GeneratorSpec& spec) {
   Diagnostics errors;
   if (spec.requests < 0) errors.add({}, fmt::format("requests: found {}, expected 0 or more", spec.requests));
@@ -56,6 +68,7 @@ void check(const GeneratorSpec& spec) {
   }
   check_length(spec.prompt_tokens, "prompt_tokens", errors);
   check_length(spec.output_tokens, "output_tokens", errors);
+  if (spec.prefix) check_prefix(*spec.prefix, errors);
   errors.throw_if_any();
 }
 
@@ -77,7 +90,16 @@ Generator::Generator(const GeneratorSpec& spec)
       output_(make_length(spec.output_tokens)),
       arrival_stream_(spec.seed, "arrivals"),
       prompt_stream_(spec.seed, "prompt_tokens"),
-      output_stream_(spec.seed, "output_tokens") {}
+      output_stream_(spec.seed, "output_tokens"),
+      prefix_stream_(spec.seed, "prefix") {
+  if (!spec.prefix) return;
+  prefix_tokens_ = spec.prefix->tokens;
+  double sum = 0;
+  for (std::int64_t group = 1; group <= spec.prefix->groups; ++group) {
+    sum += std::pow(static_cast<double>(group), -spec.prefix->zipf);
+    prefix_shares_.push_back(sum);
+  }
+}
 
 std::size_t Generator::read(std::span<Request> out) {
   constexpr std::size_t kDraws = 256;
@@ -94,6 +116,11 @@ std::size_t Generator::read(std::span<Request> out) {
     out[i].prompt_tokens = prompts[i];
     out[i].output_tokens = outputs[i];
     out[i].max_tokens = outputs[i];
+    if (prefix_shares_.empty()) continue;
+    const double draw = prefix_stream_.uniform() * prefix_shares_.back();
+    const auto group = std::upper_bound(prefix_shares_.begin(), prefix_shares_.end() - 1, draw);
+    out[i].prefix = static_cast<std::uint32_t>(group - prefix_shares_.begin()) + 1;
+    out[i].prefix_tokens = static_cast<std::int32_t>(std::min(prefix_tokens_, prompts[i]).count());
   }
   left_ -= static_cast<std::int64_t>(count);
   return count;
@@ -101,7 +128,7 @@ std::size_t Generator::read(std::span<Request> out) {
 
 void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
   Generator generator(spec);
-  write_csv(generator, path, CsvColumns::lengths);
+  write_csv(generator, path, spec.prefix ? CsvColumns::all : CsvColumns::lengths);
 }
 
 }  // namespace blockyard::workload

@@ -1,7 +1,7 @@
 // Requests drawn from distributions. The first arrives at 0, so that n requests have n - 1 gaps, as in a recorded
-// trace. Streams: "arrivals", "prompt_tokens", "output_tokens" of the seed; changing one distribution never shifts
-// another. Lengths are whole: a fraction is rounded up with its own probability, which keeps the mean exactly and adds
-// at most 1/4 to the variance; then clamped to 1..max (a clamp that bites does move the mean). O(1) a request.
+// trace. Streams: "arrivals", "prompt_tokens", "output_tokens", "prefix" of the seed; changing one distribution never
+// shifts another. Lengths are whole: a fraction is rounded up with its own probability, which keeps the mean exactly
+// and adds at most 1/4 to the variance; then clamped to 1..max (a clamp that bites does move the mean). O(1) a request.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/random.h"
@@ -33,11 +34,21 @@ struct LengthSpec {
   std::optional<Tokens> max;  // longer draws become this long
 };
 
+// Prompts that begin alike: each request draws one of `groups` shared beginnings (system prompts, documents) of
+// `tokens` tokens, the g-th with a probability in proportion to 1 / g^zipf. A prompt shorter than its beginning is a
+// part of it.
+struct PrefixSpec {
+  std::int64_t groups = 1;
+  Tokens tokens{0};
+  double zipf = 0;  // 0 = all alike
+};
+
 struct GeneratorSpec {
   std::int64_t requests = 0;
   ArrivalSpec arrivals;
   LengthSpec prompt_tokens;
   LengthSpec output_tokens;
+  std::optional<PrefixSpec> prefix;  // none: no prompt shares anything with another
   std::uint64_t seed = 0;
 };
 
@@ -83,9 +94,12 @@ class Generator final : public RequestSource {
   RandomStream arrival_stream_;
   RandomStream prompt_stream_;
   RandomStream output_stream_;
+  RandomStream prefix_stream_;
+  Tokens prefix_tokens_;
+  std::vector<double> prefix_shares_;  // cumulative, by group
 };
 
-// Writes the generated requests as Blockyard CSV with the three columns of lengths.
+// Writes the generated requests as Blockyard CSV with the three columns of lengths; with a prefix, all columns.
 void generate_to_file(const GeneratorSpec& spec, const std::string& path);
 
 }  // namespace blockyard::workload

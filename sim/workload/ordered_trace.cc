@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "sim/workload/content_store.h"
 #include "sim/workload/trace_formats.h"
 
 namespace blockyard::workload {
@@ -45,6 +46,7 @@ OrderedTrace::OrderedTrace(std::unique_ptr<RowReader> rows, std::string format, 
       batch_(std::make_unique<RowBatch>()),
       latest_before_(static_cast<std::size_t>(options.reorder_window) + 1, INT64_MIN) {
   report_.format = std::move(format);
+  batch_->keep_prefix_ids = options.contents != nullptr;
 }
 
 std::size_t OrderedTrace::read(std::span<Request> out) {
@@ -114,6 +116,14 @@ void OrderedTrace::accept(const RowBatch& batch) {
     request.priority = row.priority;
     request.tenant = row.tenant;
     request.session = row.session;
+    request.prefix = row.prefix;
+    request.prefix_tokens =
+        static_cast<std::int32_t>(std::clamp<std::int64_t>(row.prefix_tokens, 0, row.prompt_tokens));
+    if (options_.contents != nullptr && row.prefix_ids > 0) {
+      const auto ids =
+          std::span(batch.prefix_ids).subspan(row.first_prefix_id, static_cast<std::size_t>(row.prefix_ids));
+      request.content = options_.contents->add(ids, batch.prefix_block, request.prompt_tokens);
+    }
   }
   while (bad < batch.bad.size() && !at_limit()) count_bad(batch, bad++);
 }
@@ -196,6 +206,16 @@ std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOpti
   const TraceFormat& format = find_trace_format(options.format, lines);
   return std::make_unique<OrderedTrace>(format.open(std::move(lines), options.header), std::string(format.name),
                                         options);
+}
+
+bool trace_tells_contents(const std::string& path, const std::string& format) {
+  if (path == "-") return false;
+  try {
+    LineReader lines(display_name(path), open_bytes(path));
+    return find_trace_format(format, lines).tells_contents(lines.peek());
+  } catch (const InputError&) {
+    return false;  // open_trace will say what is wrong
+  }
 }
 
 }  // namespace blockyard::workload

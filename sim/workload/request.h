@@ -10,7 +10,7 @@
 
 namespace blockyard::workload {
 
-// Names a prompt's content for prefix caching; none = content that no other request shares.
+// Names the prompt's content in a ContentStore (content_store.h); none = the trace says nothing of it.
 enum class ContentId : std::uint32_t { none = UINT32_MAX };
 
 struct Request {
@@ -20,8 +20,11 @@ struct Request {
   Tokens max_tokens;
   std::int32_t priority = 0;  // smaller = more urgent
   std::uint32_t tenant = 0;
-  std::uint32_t session = 0;
+  std::uint32_t session =
+      0;  // 0 = none; a prompt begins with all that its session has said before, as far as it reaches
   ContentId content = ContentId::none;
+  std::uint32_t prefix = 0;  // the prompt's first prefix_tokens are those of every request with this prefix
+  std::int32_t prefix_tokens = 0;
 };
 
 // A stream of requests in order of arrival (equal times in file order). Readers, generators and edits are sources;

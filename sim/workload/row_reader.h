@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/quantities.h"
 
 namespace blockyard::workload {
 
@@ -24,7 +25,10 @@ struct TraceRow {
   std::int32_t priority = 0;
   std::uint32_t tenant = 0;
   std::uint32_t session = 0;
-  std::int32_t prefix_ids = 0;  // ids of prompt blocks given with the row
+  std::uint32_t prefix = 0;
+  std::int64_t prefix_tokens = 0;
+  std::int32_t prefix_ids = 0;      // ids of prompt blocks given with the row
+  std::size_t first_prefix_id = 0;  // where they begin in the batch's list, if they are kept
   int line = 0;
 };
 
@@ -33,7 +37,10 @@ struct RowBatch {
   static constexpr std::size_t kLines = 256;
   std::array<TraceRow, kLines> rows;
   std::size_t size = 0;
-  std::vector<Diagnostic> bad;  // malformed lines, left out of `rows`
+  std::vector<Diagnostic> bad;           // malformed lines, left out of `rows`
+  bool keep_prefix_ids = false;          // asked of the reader
+  std::vector<std::int64_t> prefix_ids;  // of all rows, if kept
+  Tokens prefix_block{512};              // tokens an id stands for
 };
 
 class RowReader {

@@ -27,6 +27,8 @@ inline constexpr std::size_t kDropReasons = 4;
 inline constexpr std::array<const char*, kDropReasons> kDropReasonNames{"missing_length", "negative_length",
                                                                         "zero_prompt", "zero_output"};
 
+class ContentStore;
+
 struct TraceOptions {
   std::string format = "auto";  // a name in trace_formats(), or auto: by header or first record
   BadLengths bad_lengths = BadLengths::drop;
@@ -34,6 +36,8 @@ struct TraceOptions {
   std::int64_t max_bad_rows = 0;         // malformed rows left out and counted before reading fails
   bool header = true;                    // false: a CSV without header, columns in the order of the (named) format
   std::optional<std::int64_t> limit;     // stop after this many kept rows, in file order
+  ContentStore* contents =
+      nullptr;            // where ids of prompt blocks are kept; it outlives the source. nullptr: they are only counted
   double rate_scale = 1;  // > 0; 2 = twice the rate. Arrivals (not gaps) are divided and rounded once to the nearest
                           // ns, so that no error adds up
 };
@@ -64,5 +68,9 @@ class TraceSource : public RequestSource {
 // Throws InputError: no such file, a directory, an unknown format, columns that are missing, options out of range.
 // read() throws it for rows, with file:line:column.
 [[nodiscard]] std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOptions& options = {});
+
+// Does the trace say what its prompts share (ids of blocks, sessions, shared beginnings)? Looks at its first line;
+// false for standard input, which can be read only once, and for a file that open_trace would refuse.
+[[nodiscard]] bool trace_tells_contents(const std::string& path, const std::string& format);
 
 }  // namespace blockyard::workload

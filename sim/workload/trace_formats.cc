@@ -14,11 +14,15 @@
 namespace blockyard::workload {
 namespace {
 
+bool tells_nothing(std::string_view /*first_line*/) { return false; }
+bool tells_everything(std::string_view /*first_line*/) { return true; }
+
 constexpr std::array<TraceFormat, 3> kFormats{{
-    {"azure", "Azure LLM inference traces 2023 and 2024, CSV", kAzureColumns, is_azure, open_azure},
-    {"blockyard", "Blockyard's own CSV", kBlockyardCsvColumns, is_blockyard_csv, open_blockyard_csv},
-    {"mooncake", "Mooncake traces, JSON lines; lengths, and the count of prefix ids checked", kMooncakeKeys,
-     is_mooncake, open_mooncake},
+    {"azure", "Azure LLM inference traces 2023 and 2024, CSV", kAzureColumns, is_azure, tells_nothing, open_azure},
+    {"blockyard", "Blockyard's own CSV", kBlockyardCsvColumns, is_blockyard_csv, has_content_columns,
+     open_blockyard_csv},
+    {"mooncake", "Mooncake traces, JSON lines; lengths and ids of prompt blocks", kMooncakeKeys, is_mooncake,
+     tells_everything, open_mooncake},
 }};
 
 }  // namespace

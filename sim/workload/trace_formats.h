@@ -15,6 +15,8 @@ struct TraceFormat {
   std::string_view doc;     // one line: whose traces
   std::string_view wanted;  // the columns or keys by which it is recognised
   bool (*recognise)(std::string_view first_line);
+  // Does a trace that begins with this line say what prompts share?
+  bool (*tells_contents)(std::string_view first_line);
   // `header`: false = a CSV that begins with its first row.
   std::unique_ptr<RowReader> (*open)(LineReader lines, bool header);
 };

@@ -24,11 +24,12 @@ void append_seconds(fmt::memory_buffer& out, SimTime time) {
 }
 
 void check_lengths_only(const Request& request) {
-  CHECK_LAW(request.max_tokens == request.output_tokens && request.priority == 0 && request.tenant == 0 &&
-                request.session == 0,
-            "max_tokens {}, output_tokens {}, priority {}, tenant {}, session {} do not fit three columns",
-            request.max_tokens.count(), request.output_tokens.count(), request.priority, request.tenant,
-            request.session);
+  CHECK_LAW(
+      request.max_tokens == request.output_tokens && request.priority == 0 && request.tenant == 0 &&
+          request.session == 0 && request.prefix_tokens == 0,
+      "max_tokens {}, output_tokens {}, priority {}, tenant {}, session {}, prefix_tokens {} do not fit three columns",
+      request.max_tokens.count(), request.output_tokens.count(), request.priority, request.tenant, request.session,
+      request.prefix_tokens);
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ void write_csv(RequestSource& source, const std::string& path, CsvColumns column
   const bool all = columns == CsvColumns::all;
   AtomicFile file(path);
   file.write("arrival_s,prompt_tokens,output_tokens");
-  file.write(all ? ",max_tokens,priority,tenant,session\n" : "\n");
+  file.write(all ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens\n" : "\n");
   std::array<Request, 256> requests;
   fmt::memory_buffer line;
   while (const std::size_t count = source.read(requests)) {
@@ -47,8 +48,8 @@ void write_csv(RequestSource& source, const std::string& path, CsvColumns column
       append_seconds(line, request.arrival);
       fmt::format_to(std::back_inserter(line), ",{},{}", request.prompt_tokens.count(), request.output_tokens.count());
       if (all) {
-        fmt::format_to(std::back_inserter(line), ",{},{},{},{}", request.max_tokens.count(), request.priority,
-                       request.tenant, request.session);
+        fmt::format_to(std::back_inserter(line), ",{},{},{},{},{},{}", request.max_tokens.count(), request.priority,
+                       request.tenant, request.session, request.prefix, request.prefix_tokens);
       } else {
         check_lengths_only(request);
       }

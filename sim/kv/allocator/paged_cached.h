@@ -14,6 +14,7 @@
 
 #include "sim/kv/allocator/allocator.h"
 #include "sim/kv/block_pool.h"
+#include "sim/kv/content.h"
 #include "sim/kv/prefix/content_tree.h"
 
 namespace blockyard::kv {

@@ -5,6 +5,7 @@
 #include "sim/kv/allocator/contiguous.h"
 #include "sim/kv/allocator/none.h"
 #include "sim/kv/allocator/paged.h"
+#include "sim/kv/allocator/paged_cached.h"
 #include "sim/kv/placement/buddy.h"
 #include "sim/kv/placement/first_fit.h"
 
@@ -60,7 +61,11 @@ struct StrategyRow {
 constexpr std::array kStrategies{
     StrategyRow{"paged", "blocks on demand (Kwon et al., SOSP 2023)",
                 [](const MemoryOptions& o) -> std::unique_ptr<Allocator> {
-                  return std::make_unique<Paged>(Blocks(o.capacity.count() / o.block_size.count()), o.block_size);
+                  const Blocks blocks(o.capacity.count() / o.block_size.count());
+                  if (o.contents != nullptr) {
+                    return std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
+                  }
+                  return std::make_unique<Paged>(blocks, o.block_size);
                 }},
     StrategyRow{"contiguous", "one region a request, reserved at admission",
                 [](const MemoryOptions& o) -> std::unique_ptr<Allocator> {

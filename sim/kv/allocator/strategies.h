@@ -6,15 +6,17 @@
 
 #include "sim/base/named.h"
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/content.h"
 
 namespace blockyard::kv {
 
 struct MemoryOptions {
-  Tokens capacity;               // usable slots of the pool
-  Tokens block_size;             // paged
-  Tokens max_model_len;          // contiguous
-  std::string_view reservation;  // contiguous: a name of reservations()
-  std::string_view placement;    // contiguous: a name of placements()
+  Tokens capacity;                    // usable slots of the pool
+  Tokens block_size;                  // paged
+  Tokens max_model_len;               // contiguous
+  std::string_view reservation;       // contiguous: a name of reservations()
+  std::string_view placement;         // contiguous: a name of placements()
+  ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the allocator
 };
 
 [[nodiscard]] NameDocs strategies();

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/base/content.h"
 #include "sim/base/quantities.h"
-#include "sim/kv/content.h"
 
 namespace blockyard::kv {
 

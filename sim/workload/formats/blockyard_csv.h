@@ -9,7 +9,9 @@
 //   max_tokens     optional  whole number: what it declared; empty or no column = output_tokens
 //   priority       optional  32-bit whole number, smaller = more urgent; default 0
 //   tenant         optional  whole number from 0 to 4294967295; default 0
-//   session        optional  likewise
+//   session        optional  likewise; 0 = none. A prompt begins with all that its session has said before it
+//   prefix_id      optional  likewise. Prompts with one prefix_id begin with the same prefix_tokens tokens
+//   prefix_tokens  optional  whole number; default 0. More than the prompt has: the whole prompt
 //
 // Example:
 //   arrival_s,prompt_tokens,output_tokens,max_tokens
@@ -26,9 +28,11 @@
 namespace blockyard::workload {
 
 inline constexpr std::string_view kBlockyardCsvColumns =
-    "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session]";
+    "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens]";
 
 [[nodiscard]] bool is_blockyard_csv(std::string_view first_line);
+// Has it a column by which prompts share content?
+[[nodiscard]] bool has_content_columns(std::string_view first_line);
 [[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, bool header);
 
 }  // namespace blockyard::workload

@@ -16,6 +16,9 @@ namespace {
 
 namespace json = simdjson::ondemand;
 
+// Ids become token ids: this many, times the tokens a block, stay well within 64 bits.
+constexpr std::int64_t kLargestPrefixId = 1'000'000'000'000;
+
 // The text of a number, null or whatever else stands there, for an exact parse.
 std::string_view scalar_text(json::value value) {
   std::string_view text = value.raw_json_token();
@@ -30,6 +33,8 @@ class MooncakeReader final : public RowReader {
   bool read(RowBatch& batch) override {
     batch.size = 0;
     batch.bad.clear();
+    batch.prefix_ids.clear();
+    batch.prefix_block = Tokens(kMooncakeBlockTokens);
     std::string_view line;
     for (std::size_t i = 0; i < RowBatch::kLines; ++i) {
       if (!lines_.next(line)) return i > 0;
@@ -38,7 +43,8 @@ class MooncakeReader final : public RowReader {
       row = TraceRow{};
       row.line = lines_.line_number();
       try {
-        parse(line, row);
+        row.first_prefix_id = batch.prefix_ids.size();
+        parse(line, row, batch);
       } catch (const Fault& fault) {
         const std::ptrdiff_t offset = fault.at == nullptr ? 0 : fault.at - line.data();
         batch.bad.push_back({lines_.place(static_cast<int>(offset) + 1), fault.message});
@@ -58,7 +64,7 @@ class MooncakeReader final : public RowReader {
   };
 
   // The line has the padding that simdjson wants.
-  void parse(std::string_view line, TraceRow& row) {
+  void parse(std::string_view line, TraceRow& row, RowBatch& batch) {
     std::optional<std::size_t> ids;
     const char* ids_at = nullptr;
     bool timed = false;
@@ -77,7 +83,11 @@ class MooncakeReader final : public RowReader {
         std::size_t count = 0;
         json::array array;
         if (auto error = field.value().get_array().get(array)) broken(error, key_at);
-        if (auto error = array.count_elements().get(count)) broken(error, key_at);
+        if (batch.keep_prefix_ids) {
+          count = read_ids(array, batch.prefix_ids, key_at);
+        } else if (auto error = array.count_elements().get(count)) {
+          broken(error, key_at);
+        }
         ids = count;
       } else if (key == "timestamp") {
         row.time_ns = time_ns(scalar_text(field.value()), key_at);
@@ -92,6 +102,18 @@ class MooncakeReader final : public RowReader {
     if (!timed) throw Fault{nullptr, "no key \"timestamp\""};
     if (ids) check_ids(static_cast<std::int64_t>(*ids), row.prompt_tokens, ids_at);
     row.prefix_ids = static_cast<std::int32_t>(ids.value_or(0));  // a line of 16 MiB holds fewer than 2^31
+  }
+
+  static std::size_t read_ids(json::array& array, std::vector<std::int64_t>& out, const char* at) {
+    const std::size_t before = out.size();
+    for (auto element : array) {
+      std::int64_t id = 0;
+      if (auto error = element.get_int64().get(id)) broken(error, at);
+      if (id < 0 || id > kLargestPrefixId)
+        throw Fault{at, fmt::format("hash_ids: found {}, expected 0 to {}", id, kLargestPrefixId)};
+      out.push_back(id);
+    }
+    return out.size() - before;
   }
 
   [[noreturn]] static void broken(simdjson::error_code error, const char* at) {
