@@ -7,8 +7,7 @@ namespace blockyard::kv {
 BlockPool::BlockPool(Blocks blocks)
     : ring_(std::bit_ceil(2 * static_cast<std::size_t>(blocks.count())), kNoBlock),
       mask_(ring_.size() - 1),
-      place_(static_cast<std::size_t>(blocks.count())),
-      references_(static_cast<std::size_t>(blocks.count())) {
+      blocks_(static_cast<std::size_t>(blocks.count())) {
   for (std::int64_t id = 1; id < blocks.count(); ++id) push(static_cast<BlockId>(id));
 }
 
@@ -18,7 +17,7 @@ void BlockPool::close_up() {
     const BlockId block = ring_[from & mask_];
     if (block == kNoBlock) continue;
     ring_[to & mask_] = block;
-    place_[block] = to;
+    blocks_[block].place = static_cast<std::uint32_t>(to & mask_);
     ++to;
   }
   tail_ = to;

@@ -14,14 +14,22 @@
 
 namespace blockyard::kv {
 
+// Where a block's content stands in the content tree; kNoNode = it holds no known content. The pool itself never looks
+// at it: it lies here because whoever takes or frees a block needs it at once.
+struct BlockContent {
+  NodeId node = kNoNode;
+  std::int32_t position = 0;
+};
+
 class BlockPool {
  public:
   // `blocks` with the null block: ids 1 .. blocks - 1 are handed out, in this order at first.
   explicit BlockPool(Blocks blocks);
 
-  [[nodiscard]] Blocks capacity() const { return Blocks(static_cast<std::int64_t>(references_.size()) - 1); }
+  [[nodiscard]] Blocks capacity() const { return Blocks(static_cast<std::int64_t>(blocks_.size()) - 1); }
   [[nodiscard]] Blocks free() const { return Blocks(free_); }
-  [[nodiscard]] std::uint32_t references(BlockId block) const { return references_[block]; }
+  [[nodiscard]] std::uint32_t references(BlockId block) const { return blocks_[block].references; }
+  [[nodiscard]] BlockContent& content(BlockId block) { return blocks_[block].content; }
 
   // The head of the free queue, with one reference. There must be one.
   BlockId take() {
@@ -30,22 +38,22 @@ class BlockPool {
     const BlockId block = ring_[head_ & mask_];
     ++head_;
     --free_;
-    references_[block] = 1;
+    blocks_[block].references = 1;
     return block;
   }
 
   // One reference more; a free block leaves the queue.
   void touch(BlockId block) {
-    if (references_[block]++ == 0) {
-      ring_[place_[block] & mask_] = kNoBlock;
+    if (blocks_[block].references++ == 0) {
+      ring_[blocks_[block].place] = kNoBlock;
       --free_;
     }
   }
 
   // One reference less; true if the block has joined the free queue.
   bool give_back(BlockId block) {
-    CHECK_LAW(references_[block] > 0, "block {} is given back once too often", block);
-    if (--references_[block] > 0) return false;
+    CHECK_LAW(blocks_[block].references > 0, "block {} is given back once too often", block);
+    if (--blocks_[block].references > 0) return false;
     push(block);
     return true;
   }
@@ -54,9 +62,15 @@ class BlockPool {
   void free_queue(std::vector<BlockId>& out) const;
 
  private:
+  struct Block {
+    std::uint32_t references = 0;
+    std::uint32_t place = 0;  // in the ring, of a free block
+    BlockContent content;
+  };
+
   void push(BlockId block) {
     if (tail_ - head_ > mask_) close_up();
-    place_[block] = tail_;
+    blocks_[block].place = static_cast<std::uint32_t>(tail_ & mask_);
     ring_[tail_ & mask_] = block;
     ++tail_;
     ++free_;
@@ -68,8 +82,7 @@ class BlockPool {
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;
   std::int64_t free_ = 0;
-  std::vector<std::uint64_t> place_;
-  std::vector<std::uint32_t> references_;
+  std::vector<Block> blocks_;
 };
 
 }  // namespace blockyard::kv

@@ -12,8 +12,6 @@ PagedCached::PagedCached(Blocks blocks, Tokens block_size, bool caching, Content
       contents_(contents),
       pool_(blocks),
       tree_(block_size),
-      blocks_(static_cast<std::size_t>(blocks.count())),
-      next_duplicate_(static_cast<std::size_t>(blocks.count()), kNoBlock),
       buckets_(static_cast<std::size_t>(block_size.count())) {
   CHECK_LAW(!caching || contents != nullptr, "a prefix cache of {} blocks without contents", blocks.count());
 }
@@ -98,10 +96,10 @@ void PagedCached::extend(Held& held, std::int64_t blocks) {
   table_blocks_ += blocks;
   for (; blocks > 0; --blocks) {
     const BlockId id = pool_.take();
-    Block& block = blocks_[id];
-    if (block.node != kNoNode) {
-      tree_.withdraw(block.node, block.position, id, next_duplicate_);
-      block.node = kNoNode;
+    BlockContent& content = pool_.content(id);
+    if (content.node != kNoNode) {
+      tree_.withdraw(content.node, content.position, id);
+      content.node = kNoNode;
       --cached_;
       ++evictions_;
     }
@@ -120,8 +118,8 @@ void PagedCached::publish(Held& held, Tokens total) {
   for (; held.published < full; ++held.published) {
     if (held.published >= held.path[piece].end) ++piece;
     const BlockId id = held.table[static_cast<std::size_t>(held.published)];
-    blocks_[id] = {held.path[piece].node, held.published};
-    tree_.publish(held.path[piece].node, held.published, id, next_duplicate_);
+    pool_.content(id) = {held.path[piece].node, held.published};
+    tree_.publish(held.path[piece].node, held.published, id);
   }
 }
 
@@ -137,7 +135,7 @@ Grant PagedCached::do_grow(SequenceId id, Tokens /*from*/, Tokens to) {
 void PagedCached::do_release(SequenceId id, Tokens /*written*/) {
   Held& held = held_[index_of(id)];
   for (auto block = held.table.rbegin(); block != held.table.rend(); ++block) {
-    if (pool_.give_back(*block) && blocks_[*block].node != kNoNode) ++cached_;
+    if (pool_.give_back(*block) && pool_.content(*block).node != kNoNode) ++cached_;
   }
   table_blocks_ -= static_cast<std::int64_t>(held.table.size());
   held.table.clear();

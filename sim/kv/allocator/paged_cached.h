@@ -54,11 +54,6 @@ class PagedCached final : public Allocator {
     std::int32_t published = 0;  // blocks of the table that are published, or were found
     std::uint64_t order = 0;     // of admission
   };
-  struct Block {
-    NodeId node = kNoNode;  // its content, kNoNode = none
-    std::int32_t position = 0;
-  };
-
   Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) override;
   Grant do_grow(SequenceId id, Tokens from, Tokens to) override;
   void do_release(SequenceId id, Tokens written) override;
@@ -80,8 +75,6 @@ class PagedCached final : public Allocator {
   ContentSource* contents_;
   BlockPool pool_;
   ContentTree tree_;
-  std::vector<Block> blocks_;
-  std::vector<BlockId> next_duplicate_;
   std::vector<Held> held_;
   std::vector<std::vector<SequenceId>> buckets_;  // each in order of admission
   std::size_t cursor_ = 0;                        // (-decode steps) mod block_size

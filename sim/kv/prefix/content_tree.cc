@@ -144,8 +144,8 @@ void ContentTree::drop(Path& path) {
   path.clear();
 }
 
-void ContentTree::release(NodeId id) {
-  while (--nodes_[id].references == 0) {
+void ContentTree::dispose(NodeId id) {
+  for (;;) {
     Node& node = nodes_[id];
     if (node.in_map) {
       const auto entry = forks_.find(node.key);
@@ -168,37 +168,40 @@ void ContentTree::release(NodeId id) {
     node.label.clear();
     node.blocks.clear();
     unused_.push_back(id);
+    if (--nodes_[parent].references > 0) return;
     id = parent;
   }
 }
 
-void ContentTree::publish(NodeId id, std::int32_t position, BlockId block, std::vector<BlockId>& next_duplicate) {
-  Node& node = nodes_[id];
-  ++node.references;
-  next_duplicate[block] = kNoBlock;
-  BlockId& first = node.blocks[static_cast<std::size_t>(position - node.begin)];
-  if (first == kNoBlock) {
-    first = block;
-    ++registered_;
-    return;
-  }
+void ContentTree::add_duplicate(Node& node, BlockId first, BlockId block) {
   BlockId last = first;
-  while (next_duplicate[last] != kNoBlock) last = next_duplicate[last];
-  next_duplicate[last] = block;
+  for (auto next = next_duplicate_.find(last); next != next_duplicate_.end(); next = next_duplicate_.find(last))
+    last = next->second;
+  next_duplicate_[last] = block;
+  ++node.duplicates;
 }
 
-void ContentTree::withdraw(NodeId id, std::int32_t position, BlockId block, std::vector<BlockId>& next_duplicate) {
-  Node& node = nodes_[id];
-  BlockId& first = node.blocks[static_cast<std::size_t>(position - node.begin)];
+void ContentTree::remove_duplicate(Node& node, BlockId& first, BlockId block) {
+  const auto own = next_duplicate_.find(block);
+  const BlockId next = own == next_duplicate_.end() ? kNoBlock : own->second;
+  if (next != kNoBlock) next_duplicate_.erase(block);
   if (first == block) {
-    first = next_duplicate[block];
-    if (first == kNoBlock) --registered_;
-  } else {
-    BlockId before = first;
-    while (next_duplicate[before] != block) before = next_duplicate[before];
-    next_duplicate[before] = next_duplicate[block];
+    first = next;
+    if (next == kNoBlock) {
+      --registered_;
+    } else {
+      --node.duplicates;
+    }
+    return;
   }
-  release(id);
+  BlockId before = first;
+  while (next_duplicate_.at(before) != block) before = next_duplicate_.at(before);
+  if (next == kNoBlock) {
+    next_duplicate_.erase(before);
+  } else {
+    next_duplicate_[before] = next;
+  }
+  --node.duplicates;
 }
 
 }  // namespace blockyard::kv

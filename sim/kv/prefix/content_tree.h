@@ -45,9 +45,29 @@ class ContentTree {
     const Node& n = nodes_[node];
     return n.blocks[static_cast<std::size_t>(position - n.begin)];
   }
-  // Registers `block` there; `next_duplicate` links blocks of equal content and is kept by the caller, by block id.
-  void publish(NodeId node, std::int32_t position, BlockId block, std::vector<BlockId>& next_duplicate);
-  void withdraw(NodeId node, std::int32_t position, BlockId block, std::vector<BlockId>& next_duplicate);
+  // Registers `block` there, behind those that hold the same content already.
+  void publish(NodeId node, std::int32_t position, BlockId block) {
+    Node& n = nodes_[node];
+    ++n.references;
+    BlockId& first = n.blocks[static_cast<std::size_t>(position - n.begin)];
+    if (first == kNoBlock) [[likely]] {
+      first = block;
+      ++registered_;
+    } else {
+      add_duplicate(n, first, block);
+    }
+  }
+  void withdraw(NodeId node, std::int32_t position, BlockId block) {
+    Node& n = nodes_[node];
+    BlockId& first = n.blocks[static_cast<std::size_t>(position - n.begin)];
+    if (n.duplicates == 0) [[likely]] {
+      first = kNoBlock;
+      --registered_;
+    } else {
+      remove_duplicate(n, first, block);
+    }
+    if (--n.references == 0) dispose(node);
+  }
 
   [[nodiscard]] std::int64_t registered() const { return registered_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_.size() - unused_.size(); }
@@ -60,6 +80,7 @@ class ContentTree {
     std::int64_t references = 0;
     std::int32_t begin = 0;
     bool in_map = false;
+    std::int32_t duplicates = 0;  // registered blocks beyond the first of a position
     Content label;                // its own tokens, from `begin` on
     std::vector<BlockId> blocks;  // by position - begin: the earliest registered block
   };
@@ -72,7 +93,12 @@ class ContentTree {
   [[nodiscard]] NodeId child_at(NodeId parent, std::int32_t position, std::uint64_t key, const Content& content,
                                 Cursor at) const;
   NodeId add_node(NodeId parent, std::int32_t begin, std::int32_t end);
-  void release(NodeId node);
+  void release(NodeId node) {
+    if (--nodes_[node].references == 0) dispose(node);
+  }
+  void dispose(NodeId node);  // of a node that nothing needs any more, and its ancestors that only it needed
+  void add_duplicate(Node& node, BlockId first, BlockId block);
+  void remove_duplicate(Node& node, BlockId& first, BlockId block);
 
   static void advance(const Content& content, Cursor& at, std::int64_t tokens);
   [[nodiscard]] static std::int64_t common_tokens(const Content& content, Cursor at, const Content& label);
@@ -81,6 +107,7 @@ class ContentTree {
   std::vector<Node> nodes_;  // nodes_[0] is the root, without blocks
   std::vector<NodeId> unused_;
   boost::unordered_flat_map<std::uint64_t, NodeId> forks_;
+  boost::unordered_flat_map<BlockId, BlockId> next_duplicate_;  // by block; few blocks have one
   std::int64_t registered_ = 0;
 };
 

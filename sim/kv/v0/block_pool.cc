@@ -8,8 +8,7 @@ V0BlockPool::V0BlockPool(Blocks blocks, Tokens block_size)
     : block_size_(block_size.count()),
       blocks_(static_cast<std::size_t>(blocks.count())),
       evictor_(blocks),
-      contents_(block_size),
-      next_duplicate_(blocks_.size(), kNoBlock) {
+      contents_(block_size) {
   list_.reserve(blocks_.size());
   for (std::size_t i = blocks_.size(); i-- > 0;) list_.push_back(static_cast<BlockId>(i));
 }
@@ -30,7 +29,7 @@ BlockId V0BlockPool::take() {
     list_.pop_back();
   } else {
     block = evictor_.evict();
-    contents_.withdraw(blocks_[block].node, blocks_[block].position, block, next_duplicate_);
+    contents_.withdraw(blocks_[block].node, blocks_[block].position, block);
     blocks_[block].node = kNoNode;
     ++evictions_;
   }
@@ -62,7 +61,7 @@ BlockId V0BlockPool::seal(BlockId block, NodeId node, std::int32_t position) {
   }
   b.node = node;
   b.position = position;
-  contents_.publish(node, position, block, next_duplicate_);
+  contents_.publish(node, position, block);
   unsettled_.push_back(block);
   return block;
 }

@@ -64,7 +64,6 @@ class V0BlockPool {
   std::vector<BlockId> list_;  // its back is the engine's front
   V0Evictor evictor_;
   ContentTree contents_;
-  std::vector<BlockId> next_duplicate_;  // never used but by the tree: there are no duplicates
   std::vector<BlockId> unsettled_;
   std::int64_t owned_ = 0;
   std::int64_t not_begun_ = 0;  // owned blocks with nothing written
