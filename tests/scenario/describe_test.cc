@@ -1,4 +1,6 @@
 // The JSON Schema and the table of keys say what the validation does.
+#include <regex.h>
+
 #include <catch2/catch.hpp>
 
 #include <regex>
@@ -52,12 +54,15 @@ TEST_CASE("the JSON Schema requires what the validation requires") {
 
 TEST_CASE("the patterns of quantities take what the reader takes") {
   const Json json = json_schema(sample_schema());
-  const std::regex pattern(json["properties"]["slo"]["properties"]["ttft"]["pattern"].get<std::string>());
+  const auto text_of_pattern = json["properties"]["slo"]["properties"]["ttft"]["pattern"].get<std::string>();
+  regex_t pattern;  // std::regex draws a false warning from GCC 12 under sanitizers
+  REQUIRE(regcomp(&pattern, text_of_pattern.c_str(), REG_EXTENDED | REG_NOSUB) == 0);
   for (const char* text :
        {"250 ms", "1s", "0.5 s", ".5 s", "1e3 us", "2 min", "5", "ms", "1 sec", "1 s s", "x 1 s", ""}) {
     INFO(text);
-    CHECK(std::regex_search(text, pattern) == read_value(text, Kind::time).value.has_value());
+    CHECK((regexec(&pattern, text, 0, nullptr, 0) == 0) == read_value(text, Kind::time).value.has_value());
   }
+  regfree(&pattern);
 }
 
 TEST_CASE("the table of keys has one row a key") {
