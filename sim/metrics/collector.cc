@@ -161,6 +161,8 @@ Summary Collector::summarise() const {
   s.refused_although_free = refused_although_free_;
   s.steps = steps_;
   s.prefix_cache = prefix_;
+  s.swapped_out = swapped_out_;
+  s.swapped_in = swapped_in_;
   s.max_running = max_running_;
   s.max_waiting = max_waiting_;
 

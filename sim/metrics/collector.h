@@ -45,6 +45,8 @@ class Collector {
   void first_token(RecordId id, SimTime now) { record(id).first_token = now; }
   void preempted(RecordId id, SimTime now);
   void restored(RecordId id, SimTime stall) { record(id).stall += stall; }
+  void swapped_out(Bytes bytes) { swapped_out_ += bytes; }
+  void swapped_in(Bytes bytes) { swapped_in_ += bytes; }
   void recomputed(RecordId id, Tokens tokens);
   void finished(RecordId id, SimTime now, Tokens generated);
   // Of admitted requests: tokens looked up in the prefix cache, tokens found, and those found by requests that resumed.
@@ -127,6 +129,8 @@ class Collector {
   std::int64_t max_waiting_ = 0;
 
   PrefixCacheUse prefix_;
+  Bytes swapped_out_;
+  Bytes swapped_in_;
   std::int64_t steps_ = 0;
   std::int64_t computed_tokens_ = 0;
   std::int64_t output_tokens_ = 0;

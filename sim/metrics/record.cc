@@ -26,6 +26,8 @@ const char* name_of(RejectReason reason) {
       return "never_fits";
     case RejectReason::queue_full:
       return "queue_full";
+    case RejectReason::ignored_by_engine:
+      return "ignored_by_engine";
   }
   return "";
 }

@@ -16,9 +16,10 @@ enum class Outcome : std::uint8_t { unfinished, finished, rejected, timed_out };
 // Why a request was turned away at its arrival.
 //   prompt_too_long  the prompt alone reaches max_model_len, so that no token could be generated
 //   never_fits       the whole pool could not hold what it will write
+//   ignored_by_engine  the scheduler dropped it, because it could never be admitted or come back
 //   queue_full       admission.max_queue requests wait already
-enum class RejectReason : std::uint8_t { none, prompt_too_long, never_fits, queue_full };
-inline constexpr std::size_t kRejectReasons = 4;
+enum class RejectReason : std::uint8_t { none, prompt_too_long, never_fits, queue_full, ignored_by_engine };
+inline constexpr std::size_t kRejectReasons = 5;
 [[nodiscard]] const char* name_of(RejectReason reason);  // "" for none
 
 struct RequestRecord {

@@ -96,6 +96,8 @@ struct Summary {
   std::int64_t preempted_requests = 0;
   Seconds total_stall_s = 0;
   Distribution stall;  // of preempted requests
+  Bytes swapped_out;   // from the GPUs to the host, and back
+  Bytes swapped_in;
 
   Bytes capacity;  // usable KV memory of the replica
   std::array<MemoryShare, kMemoryStates> memory{};

@@ -104,8 +104,7 @@ ordered_json summary_json(const metrics::Summary& s) {
                      {"requests", s.preempted_requests},
                      {"total_stall_s", s.total_stall_s},
                      {"stall_s", distribution_json(s.stall)}};
-  // Preemption is by recompute alone: nothing ever leaves the GPU.
-  j["swap"] = {{"out_bytes", 0}, {"in_bytes", 0}};
+  j["swap"] = {{"out_bytes", s.swapped_out.count()}, {"in_bytes", s.swapped_in.count()}};
   j["memory"] = memory_json(s);
   j["batch"] = {{"mean_running", s.mean_running},
                 {"max_running", s.max_running},

@@ -1,24 +1,78 @@
 #include "sim/sched/schedulers.h"
 
 #include <array>
+#include <utility>
 
+#include "sim/kv/v0/memory.h"
 #include "sim/sched/orca.h"
+#include "sim/sched/vllm_v0.h"
 #include "sim/sched/vllm_v1.h"
 
 namespace blockyard::sched {
 namespace {
 
+using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&);
+
+template <MakeOnAllocator make>
+Engine on_any_allocator(const EngineOptions& options) {
+  std::unique_ptr<kv::Allocator> memory = kv::make_allocator(options.strategy, options.memory);
+  RunningFirstOptions batch = options.batch;
+  if (options.watermark) {
+    batch.watermark_grains =
+        static_cast<std::int64_t>(*options.watermark * static_cast<double>(memory->total_grains()));
+  }
+  std::unique_ptr<Scheduler> scheduler = make(batch, *memory);
+  return {std::move(memory), std::move(scheduler)};
+}
+
+Engine make_vllm_v0(const EngineOptions& options) {
+  kv::V0MemoryOptions memory;
+  memory.gpu_blocks = Blocks(options.memory.capacity.count() / options.memory.block_size.count());
+  memory.host_blocks = options.host_blocks;
+  memory.block_size = options.memory.block_size;
+  memory.contents = options.memory.contents;
+  if (options.watermark) memory.watermark = *options.watermark;
+  VllmV0Options v0;
+  v0.max_num_seqs = options.batch.max_num_seqs;
+  v0.max_num_batched_tokens = options.batch.max_num_batched_tokens;
+  v0.max_model_len = options.batch.max_model_len;
+  v0.chunked_prefill = options.batch.chunked_prefill;
+  v0.priority = options.batch.queue_order == "priority";
+  v0.preemption = options.swap ? V0Preemption::swap : V0Preemption::recompute;
+  v0.recompute_when_host_is_full = true;
+  auto pool = std::make_unique<kv::V0Memory>(memory);
+  auto scheduler = std::make_unique<VllmV0>(v0, *pool);
+  return {std::move(pool), std::move(scheduler)};
+}
+
 struct SchedulerRow {
   const char* name;
   const char* doc;
-  std::unique_ptr<Scheduler> (*make)(const RunningFirstOptions& options, kv::Allocator& memory);
+  SchedulerTraits traits;
+  Engine (*make)(const EngineOptions& options);
 };
 
 constexpr std::array kSchedulers{
-    SchedulerRow{"vllm-v1", "one token budget, chunked prefill, running first, preemption by recompute (vLLM 0.13)",
-                 make_vllm_v1},
-    SchedulerRow{"orca", "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)", make_orca},
+    SchedulerRow{"vllm-v1",
+                 "one token budget, chunked prefill, running first, preemption by recompute (vLLM 0.13)",
+                 {.null_block = true, .needs_budget_for_seqs = true},
+                 on_any_allocator<make_vllm_v1>},
+    SchedulerRow{"vllm-v0",
+                 "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
+                 {.paged_only = true, .can_swap = true, .takes_whole_len = true},
+                 make_vllm_v0},
+    SchedulerRow{"orca",
+                 "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)",
+                 {},
+                 on_any_allocator<make_orca>},
 };
+
+const SchedulerRow& row_of(std::string_view scheduler) {
+  for (const SchedulerRow& row : kSchedulers) {
+    if (row.name == scheduler) return row;
+  }
+  check_failed(__FILE__, __LINE__, "a name of the table", scheduler);
+}
 
 }  // namespace
 
@@ -28,12 +82,8 @@ NameDocs schedulers() {
   return docs;
 }
 
-std::unique_ptr<Scheduler> make_scheduler(std::string_view scheduler, const RunningFirstOptions& options,
-                                          kv::Allocator& memory) {
-  for (const SchedulerRow& row : kSchedulers) {
-    if (row.name == scheduler) return row.make(options, memory);
-  }
-  check_failed(__FILE__, __LINE__, "a name of the table", scheduler);
-}
+const SchedulerTraits& traits_of(std::string_view scheduler) { return row_of(scheduler).traits; }
+
+Engine make_engine(std::string_view scheduler, const EngineOptions& options) { return row_of(scheduler).make(options); }
 
 }  // namespace blockyard::sched

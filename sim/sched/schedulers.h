@@ -1,19 +1,45 @@
-// The table of schedulers: the names a scenario may use, in one place.
+// The table of schedulers: the names a scenario may use, in one place, each with the memory that it works on.
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "sim/base/named.h"
+#include "sim/kv/allocator/strategies.h"
+#include "sim/kv/memory.h"
 #include "sim/sched/running_first.h"
 #include "sim/sched/scheduler.h"
 
 namespace blockyard::sched {
 
-[[nodiscard]] NameDocs schedulers();
+// What all schedulers are made from; each takes what it knows and fixes the rest.
+struct EngineOptions {
+  RunningFirstOptions batch;
+  std::string_view strategy = "paged";
+  kv::MemoryOptions memory;
+  std::optional<double> watermark;  // share kept free at admission; none = the engine's own rule
+  bool swap = false;                // preempt by swap, where the scheduler can
+  Blocks host_blocks;               // of the pool that swaps go to
+};
 
-// `scheduler` is a name of schedulers(). Each takes from the options what it knows and fixes the rest.
-[[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(std::string_view scheduler, const RunningFirstOptions& options,
-                                                        kv::Allocator& memory);
+struct Engine {
+  std::unique_ptr<kv::Memory> memory;
+  std::unique_ptr<Scheduler> scheduler;
+};
+
+struct SchedulerTraits {
+  bool null_block = false;  // one block of the pool is the engine's own
+  bool paged_only = false;  // works on paged memory alone
+  bool can_swap = false;
+  bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
+  bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats
+};
+
+[[nodiscard]] NameDocs schedulers();
+[[nodiscard]] const SchedulerTraits& traits_of(std::string_view scheduler);
+// `scheduler` is a name of schedulers().
+[[nodiscard]] Engine make_engine(std::string_view scheduler, const EngineOptions& options);
 
 }  // namespace blockyard::sched

@@ -1,11 +1,11 @@
 #include "sim/serving/assemble.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/roofline.h"
-#include "sim/kv/allocator/strategies.h"
 #include "sim/sched/schedulers.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/requests.h"
@@ -33,8 +33,8 @@ Served served(const Document& scenario, const std::filesystem::path& configs, Di
   // Engines keep 16-bit keys and values beside 8-bit weights unless told otherwise.
   const bool wide = model::bytes_per_element(s.model.dtype) >= 2;
   const model::ElementType own = wide ? s.model.dtype : model::ElementType::bf16;
-  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? own
-                                                          : *model::element_type(scenario.choice("kv_cache.dtype"));
+  s.kv_dtype =
+      scenario.is_word("kv_cache.dtype", "auto") ? own : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
 }
 
@@ -67,19 +67,23 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   return result;
 }
 
-// The engine's own rule for `engine`; a share of the pool or a number of blocks otherwise.
-std::int64_t watermark(const Document& scenario, const kv::Allocator& memory, bool paged, Diagnostics& errors) {
-  if (scenario.is_word("admission.watermark", "engine")) return 0;  // neither vllm-v1 nor orca has one
+// A share of the pool, none for the engine's own rule.
+std::optional<double> watermark(const Document& scenario, Tokens usable, Diagnostics& errors) {
+  if (scenario.is_word("admission.watermark", "engine")) return std::nullopt;
+  double share = 0;
   if (scenario.is("admission.watermark", Kind::blocks)) {
-    const std::int64_t blocks = scenario.blocks("admission.watermark").count();
-    return paged ? blocks : blocks * scenario.tokens("kv_cache.block_size").count();
+    // Half a token more, so that the share of so many blocks rounds down to them.
+    const auto slots = static_cast<double>(
+        (scenario.tokens("kv_cache.block_size") * scenario.blocks("admission.watermark").count()).count());
+    share = (slots + 0.5) / static_cast<double>(usable.count());
+  } else {
+    share = scenario.real("admission.watermark");
   }
-  const double share = scenario.real("admission.watermark");
   if (share >= 1) {
     errors.add(scenario.place("admission.watermark"),
-               "admission.watermark: the whole pool would stay free; expected a share below 1");
+               "admission.watermark: the whole pool would stay free; expected less than all of it");
   }
-  return static_cast<std::int64_t>(share * static_cast<double>(memory.total_grains()));
+  return share;
 }
 
 sched::RunningFirstOptions engine_options(const Document& scenario, const Served& s, Diagnostics& errors) {
@@ -92,7 +96,7 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.reserve_full_isl = scenario.boolean("engine.scheduler_reserve_full_isl");
   options.queue_order = scenario.choice("engine.queue_order");
   options.fast_forward = scenario.boolean("engine.fast_forward");
-  if (scenario.choice("engine.scheduler") != "vllm-v1") return options;
+  if (!sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs) return options;
   // Limits that the engine itself enforces at its start.
   if (options.max_num_batched_tokens < Tokens(options.max_num_seqs)) {
     errors.add(scenario.place("engine.max_num_batched_tokens"),
@@ -147,30 +151,60 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
 
   Assembly a;
   a.cost = cost_model(scenario, s, errors);
+  const std::string& scheduler = scenario.choice("engine.scheduler");
+  const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
+  if (traits.paged_only && !paged) {
+    errors.add(scenario.place("kv_cache.strategy"),
+               fmt::format("kv_cache.strategy: {} works on paged memory alone", scheduler));
+  }
   // The engine keeps one null block, so that a budget of N blocks serves N - 1.
-  const bool null_block = paged && scenario.choice("engine.scheduler") == "vllm-v1";
+  const bool null_block = paged && traits.null_block;
   const Tokens block_size = scenario.tokens("kv_cache.block_size");
   const Tokens usable =
       paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
   if (usable <= Tokens(0)) {
     errors.add(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
-    errors.throw_if_any();
   }
   const bool cached =
       paged && (scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
                                                                 : scenario.boolean("prefix_cache.enable"));
   if (cached) a.contents = std::make_unique<PromptContents>();
-  a.memory = kv::make_allocator(strategy, {usable, block_size, s.max_model_len, scenario.choice("kv_cache.reservation"),
-                                           scenario.choice("kv_cache.placement"), a.contents.get()});
-  sched::RunningFirstOptions options = engine;
-  options.watermark_grains = watermark(scenario, *a.memory, paged, errors);
-  a.scheduler = sched::make_scheduler(scenario.choice("engine.scheduler"), options, *a.memory);
+
+  sched::EngineOptions options;
+  options.batch = engine;
+  options.strategy = strategy;
+  options.memory = {usable,
+                    block_size,
+                    s.max_model_len,
+                    scenario.choice("kv_cache.reservation"),
+                    scenario.choice("kv_cache.placement"),
+                    a.contents.get()};
+  options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
+  options.swap = scenario.choice("preemption.mode") == "swap";
+  const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
+  if (options.swap) {
+    if (!traits.can_swap) {
+      errors.add(scenario.place("preemption.mode"),
+                 fmt::format("preemption.mode: {} preempts by recompute alone", scheduler));
+    }
+    if (cached)
+      errors.add(scenario.place("preemption.mode"), "preemption.mode: swap is not combined with prefix caching");
+    options.host_blocks = Blocks(scenario.bytes("preemption.swap_space").count() / block_bytes);
+  }
+  errors.throw_if_any();
+  sched::Engine made = sched::make_engine(scheduler, options);
+  a.memory = std::move(made.memory);
+  a.scheduler = std::move(made.scheduler);
+  a.replica.block_bytes = block_bytes * s.tensor_parallel;
+  a.replica.swap_bytes_per_s = s.gpu.spec.pcie_bytes_per_s * static_cast<double>(s.tensor_parallel);
 
   a.admission.max_model_len = s.max_model_len;
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");
   a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
-  a.admission.watermark_grains = options.watermark_grains;
+  a.admission.longest_prompt = s.max_model_len - Tokens(traits.takes_whole_len ? 0 : 1);
+  a.admission.watermark_grains =
+      static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
   if (!scenario.is_word("admission.abandon_after", "never"))
     a.admission.abandon_after = scenario.time("admission.abandon_after");
   a.replica.fast_forward = engine.fast_forward;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sim/cost/cost_model.h"
-#include "sim/kv/allocator/allocator.h"
+#include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
 #include "sim/scenario/document.h"
@@ -25,7 +25,7 @@ struct Assembly {
   std::unique_ptr<workload::RequestSource> requests;
   const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
-  std::unique_ptr<kv::Allocator> memory;
+  std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   AdmissionOptions admission;

@@ -51,7 +51,8 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .reservations = kv::reservations(),
           .placements = kv::placements(),
           .kv_dtypes = model::element_types(),
-          .preemption_modes = {{"recompute", "its KV is dropped and computed again"}},
+          .preemption_modes = {{"recompute", "its KV is dropped and computed again"},
+                               {"swap", "its KV goes to the host and comes back (vllm-v0)"}},
           .victims = {{"engine", "the scheduler's own rule"}},
           .cost_models = {{"roofline", "per kernel, from the constants of the GPU's entry"},
                           {"fixed", "every step takes cost.step"}}};

@@ -7,8 +7,8 @@ metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(i
 
 }  // namespace
 
-Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory,
-                 cost::CostModel& cost, metrics::Collector& collector, PromptContents* contents)
+Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
+                 metrics::Collector& collector, PromptContents* contents)
     : options_(options),
       scheduler_(&scheduler),
       memory_(&memory),
@@ -62,7 +62,7 @@ SimTime Replica::start_step(SimTime now) {
   } else {
     const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
-    lasts = duration(batch);
+    lasts = duration(batch) + swap_time(batch);
     record_batch(now, batch);
     collector_->set_running(scheduler_->running());
     collector_->set_waiting(scheduler_->waiting());
@@ -94,6 +94,21 @@ void Replica::end_step(SimTime now) {
 void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   for (const RequestId id : batch.admitted) collector_->admitted(record(id), now);
   for (const RequestId id : batch.preempted) collector_->preempted(record(id), now);
+  for (const sched::Swap& swap : batch.swapped_out) {
+    collector_->preempted(record(swap.request), now);
+    collector_->swapped_out(Bytes(swap.blocks.count() * options_.block_bytes));
+  }
+  for (const sched::Swap& swap : batch.swapped_in)
+    collector_->swapped_in(Bytes(swap.blocks.count() * options_.block_bytes));
+  for (const sched::Finish& ignored : batch.ignored) {
+    collector_->rejected(record(ignored.request), now, metrics::RejectReason::ignored_by_engine);
+    if (contents_ != nullptr) contents_->ended(ignored.request);
+  }
+  if (!batch.failure.empty()) {
+    stuck_ = fmt::format(
+        "the engine died while it scheduled: {}; {} running, {} waiting, {} of {} grains of KV memory free",
+        batch.failure, scheduler_->running(), scheduler_->waiting(), memory_->available(), memory_->total_grains());
+  }
   if (contents_ != nullptr) collector_->prefix_lookups(batch.looked_up, batch.hit, batch.hit_resumed);
   for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
 }
@@ -126,6 +141,16 @@ void Replica::check_progress(bool progress) {
       "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
       memory_->total_grains());
+}
+
+// Swaps go before the step and hold it up, as in vLLM V0: all blocks out, then all blocks in, over the links of all
+// GPUs at once.
+SimTime Replica::swap_time(const sched::Batch& batch) const {
+  std::int64_t blocks = 0;
+  for (const sched::Swap& swap : batch.swapped_out) blocks += swap.blocks.count();
+  for (const sched::Swap& swap : batch.swapped_in) blocks += swap.blocks.count();
+  if (blocks == 0) return SimTime(0);
+  return to_time(static_cast<double>(blocks * options_.block_bytes) / options_.swap_bytes_per_s);
 }
 
 SimTime Replica::duration(const sched::Batch& batch) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/cost/cost_model.h"
-#include "sim/kv/allocator/allocator.h"
+#include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/sched/scheduler.h"
 #include "sim/serving/prompt_contents.h"
@@ -22,12 +22,14 @@ namespace blockyard::serving {
 struct ReplicaOptions {
   bool fast_forward = true;
   std::int64_t steps_per_event = 1024;     // steps run through before the caller gets a word in
+  std::int64_t block_bytes = 0;            // KV of one block over all GPUs: what a swap moves
+  double swap_bytes_per_s = 0;             // over the links of all GPUs; only asked by schedulers that swap
   std::int64_t no_progress_limit = 10000;  // steps without progress after which the run stops
 };
 
 class Replica {
  public:
-  Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Allocator& memory, cost::CostModel& cost,
+  Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
           metrics::Collector& collector, PromptContents* contents);
 
   void arrive(SimTime now, RequestId id, const workload::Request& request);
@@ -54,12 +56,13 @@ class Replica {
   void record_batch(SimTime now, const sched::Batch& batch);
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
   [[nodiscard]] SimTime duration(const sched::Batch& batch);
+  [[nodiscard]] SimTime swap_time(const sched::Batch& batch) const;
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);
 
   ReplicaOptions options_;
   sched::Scheduler* scheduler_;
-  kv::Allocator* memory_;
+  kv::Memory* memory_;
   cost::CostModel* cost_;
   metrics::Collector* collector_;
   PromptContents* contents_;  // nullptr without a prefix cache

@@ -8,7 +8,7 @@ constexpr std::int64_t kEventsBetweenQuestions = 4096;
 }  // namespace
 
 Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
-                       kv::Allocator& memory, metrics::Collector& collector, PromptContents* contents)
+                       kv::Memory& memory, metrics::Collector& collector, PromptContents* contents)
     : admission_(admission),
       requests_(&requests),
       replica_(&replica),
@@ -101,13 +101,12 @@ void Simulation::step(SimTime now) {
 }
 
 metrics::RejectReason Simulation::why_rejected(const workload::Request& request) const {
-  if (request.prompt_tokens >= admission_.max_model_len) return metrics::RejectReason::prompt_too_long;
+  if (request.prompt_tokens > admission_.longest_prompt) return metrics::RejectReason::prompt_too_long;
   if (admission_.max_queue && replica_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
   if (!admission_.reject_never_fits) return metrics::RejectReason::none;
   const kv::SequenceNeed need = sched::need_of(request, admission_.max_model_len);
   if (!memory_->why_never(need).empty()) return metrics::RejectReason::never_fits;
-  const std::int64_t demand = memory_->admission_demand(SequenceId::none, need, need.true_end);
-  const bool fits = demand + admission_.watermark_grains <= memory_->total_grains();
+  const bool fits = memory_->whole_demand(need) + admission_.watermark_grains <= memory_->total_grains();
   return fits ? metrics::RejectReason::none : metrics::RejectReason::never_fits;
 }
 

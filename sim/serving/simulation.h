@@ -14,7 +14,7 @@
 #include <variant>
 
 #include "sim/engine/event_queue.h"
-#include "sim/kv/allocator/allocator.h"
+#include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/replica.h"
@@ -24,6 +24,7 @@ namespace blockyard::serving {
 
 struct AdmissionOptions {
   Tokens max_model_len;
+  Tokens longest_prompt;                  // a longer one is rejected: no token could be generated
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;
@@ -46,8 +47,8 @@ struct RunEnd {
 class Simulation {
  public:
   // `contents`: nullptr without a prefix cache.
-  Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
-             kv::Allocator& memory, metrics::Collector& collector, PromptContents* contents);
+  Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica, kv::Memory& memory,
+             metrics::Collector& collector, PromptContents* contents);
 
   // `go_on` is asked between events, every few thousand of them; false ends the run with what is done.
   RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
@@ -72,7 +73,7 @@ class Simulation {
   AdmissionOptions admission_;
   workload::RequestSource* requests_;
   Replica* replica_;
-  kv::Allocator* memory_;
+  kv::Memory* memory_;
   metrics::Collector* collector_;
   PromptContents* contents_;
   engine::EventQueue<Payload> events_;

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "sim/kv/allocator/strategies.h"
-#include "sim/sched/schedulers.h"
+#include "sim/sched/orca.h"
+#include "sim/sched/vllm_v1.h"
 
 using namespace blockyard;
 using namespace blockyard::sched;
@@ -80,7 +81,7 @@ struct Engine {
     options.watermark_grains = scenario.strategy == "paged" ? scenario.watermark : 0;
     options.fast_forward = fast_forward;
     watermark = options.watermark_grains;
-    scheduler = make_scheduler(scenario.scheduler, options, *memory);
+    scheduler = scenario.scheduler == "orca" ? make_orca(options, *memory) : make_vllm_v1(options, *memory);
   }
   std::unique_ptr<kv::Allocator> memory;
   std::unique_ptr<Scheduler> scheduler;

@@ -19,18 +19,11 @@
 #include "sim/base/ids.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
+#include "sim/kv/memory.h"
 
 namespace blockyard::kv {
 
 enum class Grant { granted, no_space };
-
-// What is known of a sequence when it asks for memory. A sequence writes prompt + output - 1 tokens: the last is never
-// computed.
-struct SequenceNeed {
-  Tokens prompt;
-  Tokens true_end;      // prompt + output - 1
-  Tokens declared_end;  // prompt + max_tokens - 1
-};
 
 // A sequence that grows in a step beside the decoding ones.
 struct Growth {
@@ -38,15 +31,9 @@ struct Growth {
   Tokens total;
 };
 
-class Allocator {
+class Allocator : public Memory {
  public:
   explicit Allocator(Tokens capacity) : capacity_(capacity) {}
-  Allocator(const Allocator&) = delete;
-  Allocator& operator=(const Allocator&) = delete;
-  virtual ~Allocator() = default;
-
-  // Why the sequence could not be held even by an empty pool, "" if it could.
-  [[nodiscard]] virtual std::string why_never(const SequenceNeed& need) const = 0;
 
   Grant admit(SequenceId id, const SequenceNeed& need, Tokens first);
   Grant grow(SequenceId id, Tokens total);
@@ -70,11 +57,9 @@ class Allocator {
   [[nodiscard]] virtual std::int64_t decode_demand() const = 0;
   [[nodiscard]] virtual std::int64_t demand(SequenceId id, Tokens total) const = 0;
   [[nodiscard]] virtual std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const = 0;
-  [[nodiscard]] virtual std::int64_t available() const = 0;
-  [[nodiscard]] virtual std::int64_t total_grains() const = 0;
-
-  [[nodiscard]] virtual MemoryPartition partition() const = 0;
-  [[nodiscard]] virtual Tokens largest_free() const = 0;
+  [[nodiscard]] std::int64_t whole_demand(const SequenceNeed& need) const final {
+    return admission_demand(SequenceId::none, need, need.true_end);
+  }
 
   // An admission was refused for its place, not for its size: free >= need > the largest free region. Set by a refused
   // admit, cleared by the next admit that is granted, by a release, and by clear_refusal() when the refused one leaves
@@ -82,10 +67,7 @@ class Allocator {
   [[nodiscard]] bool refused_although_free() const { return refused_although_free_; }
   void clear_refusal() { refused_although_free_ = false; }
 
-  // True if nothing is kept between steps, so that each step computes the whole context again.
-  [[nodiscard]] virtual bool recomputes_context() const { return false; }
-
-  [[nodiscard]] Tokens capacity() const { return capacity_; }
+  [[nodiscard]] Tokens capacity() const final { return capacity_; }
   [[nodiscard]] Tokens written(SequenceId id) const;
   // Sum of what the sequences have written; a token shared by two counts twice.
   [[nodiscard]] Tokens total_written() const { return total_written_; }

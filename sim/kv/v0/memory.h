@@ -17,6 +17,7 @@
 #include "sim/base/ids.h"
 #include "sim/kv/allocator/allocator.h"
 #include "sim/kv/content.h"
+#include "sim/kv/memory.h"
 #include "sim/kv/v0/block_pool.h"
 
 namespace blockyard::kv {
@@ -31,13 +32,16 @@ struct V0MemoryOptions {
 
 enum class Room { now, later, never };
 
-class V0Memory {
+class V0Memory final : public Memory {
  public:
   explicit V0Memory(const V0MemoryOptions& options);
 
   [[nodiscard]] bool prefix_caching() const { return options_.contents != nullptr; }
   // Why the sequence could never be served whole, "" if it could.
-  [[nodiscard]] std::string why_never(const SequenceNeed& need) const;
+  [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
+  [[nodiscard]] std::int64_t whole_demand(const SequenceNeed& need) const override {
+    return blocks_for(need.true_end, options_.block_size).count();
+  }
 
   // Leading tokens of a sequence in its prefill stage that are computed already. The first answer stands until the
   // table is released, even while the sequence only waits. `longest`: more than it will ever hold.
@@ -67,11 +71,11 @@ class V0Memory {
   void release(SequenceId id);  // the table, wherever it is
   void forget(SequenceId id);   // the sequence ends for good; host blocks that it still has are lost, as in the engine
 
-  [[nodiscard]] Tokens capacity() const { return options_.block_size * options_.gpu_blocks.count(); }
-  [[nodiscard]] std::int64_t available() const { return pool_.free(); }
-  [[nodiscard]] std::int64_t total_grains() const { return options_.gpu_blocks.count(); }
-  [[nodiscard]] MemoryPartition partition() const { return pool_.partition(); }
-  [[nodiscard]] Tokens largest_free() const { return options_.block_size * pool_.free(); }
+  [[nodiscard]] Tokens capacity() const override { return options_.block_size * options_.gpu_blocks.count(); }
+  [[nodiscard]] std::int64_t available() const override { return pool_.free(); }
+  [[nodiscard]] std::int64_t total_grains() const override { return options_.gpu_blocks.count(); }
+  [[nodiscard]] MemoryPartition partition() const override { return pool_.partition(); }
+  [[nodiscard]] Tokens largest_free() const override { return options_.block_size * pool_.free(); }
   [[nodiscard]] std::int64_t host_available() const { return static_cast<std::int64_t>(host_.size()); }
   [[nodiscard]] std::int64_t host_lost() const { return host_lost_; }
 

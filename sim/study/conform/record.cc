@@ -103,7 +103,7 @@ RecordedRequest read_request(const Json& json, std::size_t index, const Place& p
       fail(place, fmt::format("{}: a run is {}, expected [start, count]", what, run.dump()));
     }
     const TokenRun tokens{integer(run[0], what + ": start of a run", place, INT64_MIN),
-                              integer(run[1], what + ": count of a run", place, 0)};
+                          integer(run[1], what + ": count of a run", place, 0)};
     append_run(r.content, tokens);
     r.request.prompt_tokens += Tokens(tokens.count);
   }

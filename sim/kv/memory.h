@@ -1,0 +1,42 @@
+// KV memory as the serving loop sees it: how full it is, whatever hands it out. Law: partition().total() == capacity()
+// at every instant. Demand and availability are counted in grains, the smallest piece that is handed out (a block, a
+// slot). Every call O(1).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "sim/base/memory_states.h"
+#include "sim/base/quantities.h"
+
+namespace blockyard::kv {
+
+// What is known of a sequence when it asks for memory. A sequence writes prompt + output - 1 tokens: the last is never
+// computed.
+struct SequenceNeed {
+  Tokens prompt;
+  Tokens true_end;      // prompt + output - 1
+  Tokens declared_end;  // prompt + max_tokens - 1
+};
+
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+
+  // Why the sequence could not be held even by an empty pool, "" if it could.
+  [[nodiscard]] virtual std::string why_never(const SequenceNeed& need) const = 0;
+  // Grains that it takes at its end.
+  [[nodiscard]] virtual std::int64_t whole_demand(const SequenceNeed& need) const = 0;
+  [[nodiscard]] virtual std::int64_t available() const = 0;
+  [[nodiscard]] virtual std::int64_t total_grains() const = 0;
+  [[nodiscard]] virtual Tokens capacity() const = 0;
+  [[nodiscard]] virtual MemoryPartition partition() const = 0;
+  [[nodiscard]] virtual Tokens largest_free() const = 0;
+  // True if nothing is kept between steps, so that each step computes the whole context again.
+  [[nodiscard]] virtual bool recomputes_context() const { return false; }
+};
+
+}  // namespace blockyard::kv
