@@ -10,6 +10,9 @@
 
 namespace blockyard::metrics {
 
+// Up to this size a p99 lies between the two largest values of its sample.
+inline constexpr std::int64_t kTooFewForP99 = 100;
+
 // All none if the sample is empty.
 struct Distribution {
   std::int64_t count = 0;
