@@ -10,7 +10,7 @@
 
 namespace blockyard::metrics {
 
-// Up to this size a p99 lies between the two largest values of its sample.
+// In a smaller sample a p99 lies between the two largest values and says little.
 inline constexpr std::int64_t kTooFewForP99 = 100;
 
 // All none if the sample is empty.
