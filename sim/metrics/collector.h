@@ -70,6 +70,7 @@ class Collector {
   void advance(SimTime now) {
     const std::int64_t lasted = (now - now_).count();
     if (lasted == 0) return;
+    CHECK_LAW(lasted > 0, "time went back from {} ns to {} ns", now_.count(), now.count());
     if (now > next_tick_) emit_rows(now);
     for (std::size_t i = 0; i < kMemoryStates; ++i)
       memory_integral_[i] += static_cast<Int128>(memory_.slots[i]) * lasted;
