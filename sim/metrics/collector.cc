@@ -9,6 +9,7 @@ Collector::Collector(const Options& options) : options_(options) {
 }
 
 RecordId Collector::arrived(SimTime now, Tokens prompt) {
+  if (records_.empty()) start(now);
   RequestRecord r;
   r.arrival = now;
   r.prompt_tokens = static_cast<std::int32_t>(prompt.count());
@@ -47,13 +48,36 @@ void Collector::finished(RecordId id, SimTime now, Tokens generated) {
   record(id).generated_tokens = static_cast<std::int32_t>(generated.count());
 }
 
+// What lay free before the first arrival does not count, so that means are over the makespan; nobody waited or ran.
+void Collector::start(SimTime now) {
+  advance(now);
+  start_ = now;
+  memory_integral_.fill(0);
+  largest_free_integral_ = 0;
+}
+
+TimeSeriesRow Collector::row(SimTime time) const {
+  return {time,
+          running_,
+          waiting_,
+          memory_,
+          largest_free_,
+          output_tokens_ - output_at_row_,
+          computed_tokens_ - computed_at_row_};
+}
+
 void Collector::emit_rows(SimTime now) {
-  for (; next_tick_ <= now; next_tick_ += options_.timeseries_interval) {
-    rows_.push_back({next_tick_, running_, waiting_, memory_, largest_free_, output_tokens_ - output_at_row_,
-                     computed_tokens_ - computed_at_row_});
+  for (; next_tick_ < now; next_tick_ += options_.timeseries_interval) {
+    rows_.push_back(row(next_tick_));
     output_at_row_ = output_tokens_;
     computed_at_row_ = computed_tokens_;
   }
+}
+
+std::vector<TimeSeriesRow> Collector::time_series() const {
+  std::vector<TimeSeriesRow> rows = rows_;
+  if (next_tick_ != kNever) rows.push_back(row(now_));
+  return rows;
 }
 
 bool Collector::meets_slo(const RequestRecord& r) const {
@@ -61,7 +85,8 @@ bool Collector::meets_slo(const RequestRecord& r) const {
   if (slo.ttft && r.first_token - r.arrival > *slo.ttft) return false;
   if (slo.e2e && r.ended - r.arrival > *slo.e2e) return false;
   // tpot <= limit, without the division: last - first <= limit x gaps.
-  return !slo.tpot || r.ended - r.first_token <= *slo.tpot * (r.generated_tokens - 1);
+  return !slo.tpot ||
+         (r.ended - r.first_token).count() <= static_cast<Int128>(slo.tpot->count()) * (r.generated_tokens - 1);
 }
 
 void Collector::summarise_requests(Summary& s) const {
@@ -78,8 +103,21 @@ void Collector::summarise_requests(Summary& s) const {
   s.ttft = of_finished([](const RequestRecord& r) { return r.first_token - r.arrival; });
   s.e2e = of_finished([](const RequestRecord& r) { return r.ended - r.arrival; });
 
-  std::vector<double> per_token;
-  per_token.reserve(records_.size());
+  std::vector<double> ratios;
+  ratios.reserve(records_.size());
+  const auto of_finished_per_token = [&](auto value, std::int32_t first_not_counted) {
+    ratios.clear();
+    for (const RequestRecord& r : records_) {
+      const std::int32_t tokens = r.generated_tokens - first_not_counted;
+      if (r.outcome == Outcome::finished && tokens > 0) {
+        ratios.push_back(static_cast<double>(value(r).count()) / tokens);
+      }
+    }
+    return distribution_of(ratios);
+  };
+  s.tpot = of_finished_per_token([](const RequestRecord& r) { return r.ended - r.first_token; }, 1);
+  s.e2e_per_output_token = of_finished_per_token([](const RequestRecord& r) { return r.ended - r.arrival; }, 0);
+
   times.clear();
   std::int64_t good = 0;
   std::int64_t stall_ns = 0;
@@ -103,13 +141,8 @@ void Collector::summarise_requests(Summary& s) const {
       times.push_back(r.stall.count());
       stall_ns += r.stall.count();
     }
-    if (r.outcome != Outcome::finished) continue;
-    if (r.generated_tokens > 1) {
-      per_token.push_back(static_cast<double>((r.ended - r.first_token).count()) / (r.generated_tokens - 1));
-    }
-    good += meets_slo(r) ? 1 : 0;
+    if (r.outcome == Outcome::finished && meets_slo(r)) ++good;
   }
-  s.tpot = distribution_of(per_token);
   s.preempted_requests = static_cast<std::int64_t>(times.size());
   s.total_stall_s = static_cast<double>(stall_ns) / 1e9;
   s.stall = distribution_of(times);
@@ -117,42 +150,51 @@ void Collector::summarise_requests(Summary& s) const {
   if (options_.slo.any()) s.good_requests = good;
 }
 
-void Collector::summarise_memory(Summary& s, double span) const {
+void Collector::summarise_gaps(Summary& s) const {
+  s.itl.count = gaps_.count();
+  if (gaps_.count() == 0) return;
+  s.itl.mean_s = gaps_.mean_s();
+  s.itl.p50_s = gaps_.quantile_s(0.5);
+  s.itl.p90_s = gaps_.quantile_s(0.9);
+  s.itl.p99_s = gaps_.quantile_s(0.99);
+  s.itl.max_s = to_seconds(gaps_.max());
+}
+
+void Collector::summarise_state(Summary& s) const {
+  const std::int64_t span = (now_ - start_).count();
+  Int128 all = 0;
+  for (const Int128 integral : memory_integral_) all += integral;
+  const Int128 whole = static_cast<Int128>(options_.capacity_slots) * span;
+  CHECK_LAW(all == whole, "the memory states' integrals miss the capacity by {} slot-seconds",
+            static_cast<double>(all - whole) / 1e9);
+
   s.capacity = Bytes(options_.capacity_slots * options_.slot_bytes);
   const auto capacity = static_cast<double>(options_.capacity_slots);
-  const auto mean = [&](Int128 integral) { return span > 0 ? static_cast<double>(integral) / span : 0; };
+  // A run that is over in the instant in which it began has the mean of that instant.
+  const auto mean = [&](Int128 integral, std::int64_t present) {
+    return span > 0 ? static_cast<double>(integral) / static_cast<double>(span) : static_cast<double>(present);
+  };
   for (std::size_t i = 0; i < kMemoryStates; ++i) {
-    s.memory[i] = {mean(memory_integral_[i]) / capacity, static_cast<double>(memory_peak_[i]) / capacity};
+    s.memory[i] = {mean(memory_integral_[i], memory_.slots[i]) / capacity,
+                   static_cast<double>(memory_peak_[i]) / capacity};
   }
-  s.largest_free_mean_share = mean(largest_free_integral_) / capacity;
+  s.largest_free_mean_share = mean(largest_free_integral_, largest_free_) / capacity;
   s.largest_free_min_share = static_cast<double>(largest_free_min_) / capacity;
-  s.mean_running = mean(running_integral_);
-  s.mean_waiting = mean(waiting_integral_);
+  s.mean_running = mean(running_integral_, running_);
+  s.mean_waiting = mean(waiting_integral_, waiting_);
+  s.max_running = max_running_;
+  s.max_waiting = max_waiting_;
 }
 
 Summary Collector::summarise() const {
-  Int128 all = 0;
-  for (const Int128 integral : memory_integral_) all += integral;
-  CHECK_LAW(
-      all == static_cast<Int128>(options_.capacity_slots) * now_.count(),
-      "the memory states' integrals miss the capacity by {} slot-seconds",
-      (static_cast<double>(all) - static_cast<double>(options_.capacity_slots) * static_cast<double>(now_.count())) /
-          1e9);
-
   Summary s;
   s.arrived = static_cast<std::int64_t>(records_.size());
   summarise_requests(s);
   CHECK_LAW(s.arrived == s.finished + s.rejected + s.timed_out + s.unfinished,
             "{} arrived, {} + {} + {} + {} accounted for", s.arrived, s.finished, s.rejected, s.timed_out,
             s.unfinished);
-  s.itl.count = gaps_.count();
-  if (gaps_.count() > 0) {
-    s.itl.mean_s = gaps_.mean_s();
-    s.itl.p50_s = gaps_.quantile_s(0.5);
-    s.itl.p90_s = gaps_.quantile_s(0.9);
-    s.itl.p99_s = gaps_.quantile_s(0.99);
-    s.itl.max_s = to_seconds(gaps_.max());
-  }
+  summarise_gaps(s);
+  summarise_state(s);
   s.prompt_tokens = prompt_tokens_;
   s.output_tokens = output_tokens_;
   s.computed_tokens = computed_tokens_;
@@ -163,17 +205,13 @@ Summary Collector::summarise() const {
   s.prefix_cache = prefix_;
   s.swapped_out = swapped_out_;
   s.swapped_in = swapped_in_;
-  s.max_running = max_running_;
-  s.max_waiting = max_waiting_;
-
-  const SimTime first = records_.empty() ? SimTime(0) : records_.front().arrival;
-  s.makespan_s = to_seconds(now_ - first);
+  s.makespan_s = to_seconds(now_ - start_);
   if (s.makespan_s > 0) {
     s.requests_per_s = static_cast<double>(s.finished) / s.makespan_s;
     s.output_tokens_per_s = static_cast<double>(s.output_tokens) / s.makespan_s;
     if (s.good_requests) s.goodput_requests_per_s = static_cast<double>(*s.good_requests) / s.makespan_s;
   }
-  summarise_memory(s, static_cast<double>(now_.count()));
+  s.warnings = warnings_of(s);
   return s;
 }
 

@@ -1,7 +1,8 @@
 // What happened, as it is told. Events of requests go into records; the state between events is piecewise constant and
-// is integrated by advance(now), exactly, in integers. Laws: arrived == finished + rejected + timed out + unfinished;
-// over the states of memory the integrals add up to capacity x span. Cost: O(1) a call; nothing is allocated but for
-// new records and rows of the time series.
+// is integrated by advance(now), exactly, in integers, from the first arrival on. Laws: arrived == finished + rejected
+// + timed out + unfinished; over the states of memory the integrals add up to capacity x span; over the rows of the
+// time series the tokens add up to the totals. Cost: O(1) a call, about 27 ns in all for a step; nothing is allocated
+// but for new records and rows. summarise: O(requests), about 0.16 s for a million.
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@
 
 namespace blockyard::metrics {
 
-// The state at an instant t, and what was done in the interval that ends there.
+// The state at an instant, after all that happened at it, and what was done in the interval that ends there, the
+// instant included. Rows stand at the multiples of the interval; the last one stands at the end of the run.
 struct TimeSeriesRow {
   SimTime time;
   std::int64_t running = 0;
@@ -68,8 +70,10 @@ class Collector {
 
   // The state since the last call has lasted until `now`. To be called before every change of state.
   void advance(SimTime now) {
-    if (now >= next_tick_) emit_rows(now);
     const std::int64_t lasted = (now - now_).count();
+    if (lasted == 0) return;
+    CHECK_LAW(lasted > 0, "time went back from {} ns to {} ns", now_.count(), now.count());
+    if (now > next_tick_) emit_rows(now);
     for (std::size_t i = 0; i < kMemoryStates; ++i)
       memory_integral_[i] += static_cast<Int128>(memory_.slots[i]) * lasted;
     largest_free_integral_ += static_cast<Int128>(largest_free_) * lasted;
@@ -97,22 +101,27 @@ class Collector {
   // Everything up to the last advance(); `identity` and the marks of an early end are filled in by the caller.
   [[nodiscard]] Summary summarise() const;
   [[nodiscard]] const std::vector<RequestRecord>& records() const { return records_; }
-  [[nodiscard]] const std::vector<TimeSeriesRow>& time_series() const { return rows_; }
+  // Up to the last advance(); empty if there is no interval.
+  [[nodiscard]] std::vector<TimeSeriesRow> time_series() const;
   [[nodiscard]] std::int64_t slot_bytes() const { return options_.slot_bytes; }
 
  private:
   RequestRecord& record(RecordId id) { return records_[static_cast<std::size_t>(id)]; }
+  void start(SimTime now);
   void emit_rows(SimTime now);
+  [[nodiscard]] TimeSeriesRow row(SimTime time) const;
   void end(RecordId id, SimTime now, Outcome outcome);
   [[nodiscard]] bool meets_slo(const RequestRecord& r) const;
   void summarise_requests(Summary& s) const;
-  void summarise_memory(Summary& s, double span) const;
+  void summarise_gaps(Summary& s) const;
+  void summarise_state(Summary& s) const;
 
   Options options_;
   std::vector<RequestRecord> records_;
   std::vector<TimeSeriesRow> rows_;
   GapHistogram gaps_;
 
+  SimTime start_;  // first arrival
   SimTime now_;
   SimTime next_tick_ = kNever;
   std::int64_t running_ = 0;

@@ -15,14 +15,24 @@ double GapHistogram::middle(std::size_t bucket) {
   return static_cast<double>(low) + (std::ldexp(1.0, shift) - 1) / 2;
 }
 
-Seconds GapHistogram::quantile_s(double share) const {
-  const auto rank = static_cast<std::int64_t>(std::llround(share * static_cast<double>(count_ - 1)));
-  std::int64_t below = 0;
+double GapHistogram::gap_at(std::int64_t rank) const {
+  const auto max = static_cast<double>(max_.count());
+  if (rank >= count_ - 1) return max;
+  std::int64_t up_to_here = 0;
   for (std::size_t b = 0; b < counts_.size(); ++b) {
-    below += counts_[b];
-    if (below > rank) return std::min(middle(b), static_cast<double>(max_.count())) / 1e9;
+    up_to_here += counts_[b];
+    if (up_to_here > rank) return std::min(middle(b), max);
   }
-  return to_seconds(max_);
+  return max;
+}
+
+Seconds GapHistogram::quantile_s(double share) const {
+  const double rank = share * static_cast<double>(count_ - 1);
+  const auto low = static_cast<std::int64_t>(rank);
+  const double fraction = rank - static_cast<double>(low);
+  const double below = gap_at(low);
+  const double above = fraction > 0 ? gap_at(low + 1) : below;
+  return (below + fraction * (above - below)) / 1e9;
 }
 
 }  // namespace blockyard::metrics

@@ -44,7 +44,7 @@ Distribution distribution(std::vector<T>& sample) {
   for (const auto& [q, out] : {std::pair(0.99, &d.p99_s), std::pair(0.9, &d.p90_s), std::pair(0.5, &d.p50_s)}) {
     const std::size_t length = select(front, sample.size(), q, value);
     *out = value / 1e9;
-    // A rank between two order statistics needs the one above it, which the next quantile's rank stays below.
+    // One element more, since in a small sample the next rank may lie between the same two order statistics.
     front = front.first(std::min(front.size(), length + 1));
   }
   return d;

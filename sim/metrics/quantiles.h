@@ -10,6 +10,9 @@
 
 namespace blockyard::metrics {
 
+// In a smaller sample a p99 lies between the two largest values and says little.
+inline constexpr std::int64_t kTooFewForP99 = 100;
+
 // All none if the sample is empty.
 struct Distribution {
   std::int64_t count = 0;

@@ -1,12 +1,14 @@
 // What a run came to. Units stand in the names. Which requests enter which figure:
-//   latencies      finished requests, from their arrival; ITL: every gap of every request, finished or not
+//   latencies      finished requests only, the clock starting at their arrival; ITL: every gap of every request
 //   admission_s    first entry into the running batch - arrival
 //   ttft_s         first output token - arrival
-//   tpot_s         (last - first output token) / (outputs - 1); none for one-token outputs
-//   itl_s          each gap between consecutive output tokens, pooled; quantiles within 0.05 %
+//   tpot_s         (last - first output token) / (outputs - 1), a mean a request; none for one-token outputs
+//   e2e_per_output_token_s   e2e_s / outputs, what others call TPOT or normalised latency
+//   itl_s          each gap between consecutive output tokens, pooled: long outputs weigh more than in tpot_s;
+//                  quantiles within 0.05 %
 //   e2e_s          last output token - arrival
 //   throughput     finished requests, and all output tokens, over the makespan
-//   goodput        finished requests that meet every limit given, over the makespan
+//   goodput        finished requests that meet every limit given, over the makespan; one-token outputs meet any tpot
 //   makespan_s     from the first arrival to the last event
 //   stall_s        for each preempted request: from each preemption until its computed length was regained, summed
 //   recomputed     positions computed again after a preemption
@@ -60,8 +62,9 @@ struct PrefixCacheUse {
 
 struct Summary {
   Identity identity;
-  bool interrupted = false;  // the run was stopped from outside: all figures are of what was done by then
-  std::string stuck;         // why the run could not go on, "" if it ended by itself
+  bool interrupted = false;           // the run was stopped from outside: all figures are of what was done by then
+  std::string stuck;                  // why the run could not go on, "" if it ended by itself
+  std::vector<std::string> warnings;  // figures not to be trusted, and why
 
   std::int64_t arrived = 0;
   std::int64_t finished = 0;
@@ -85,6 +88,7 @@ struct Summary {
   Distribution tpot;
   Distribution itl;
   Distribution e2e;
+  Distribution e2e_per_output_token;
 
   double requests_per_s = 0;
   double output_tokens_per_s = 0;
@@ -110,5 +114,8 @@ struct Summary {
   double mean_waiting = 0;
   std::int64_t max_waiting = 0;
 };
+
+// What the sizes of the samples say against the figures.
+[[nodiscard]] std::vector<std::string> warnings_of(const Summary& summary);
 
 }  // namespace blockyard::metrics

@@ -78,6 +78,7 @@ ordered_json summary_json(const metrics::Summary& s) {
   j["identity"] = identity_json(s.identity);
   j["interrupted"] = s.interrupted;
   j["stuck"] = s.stuck.empty() ? ordered_json(nullptr) : ordered_json(s.stuck);
+  j["warnings"] = s.warnings;
   j["requests"] = requests_json(s);
   j["tokens"] = {{"prompt", s.prompt_tokens},
                  {"output", s.output_tokens},
@@ -97,7 +98,8 @@ ordered_json summary_json(const metrics::Summary& s) {
                   {"ttft_s", distribution_json(s.ttft)},
                   {"tpot_s", distribution_json(s.tpot)},
                   {"itl_s", distribution_json(s.itl)},
-                  {"e2e_s", distribution_json(s.e2e)}};
+                  {"e2e_s", distribution_json(s.e2e)},
+                  {"e2e_per_output_token_s", distribution_json(s.e2e_per_output_token)}};
   j["throughput"] = {{"requests_per_s", s.requests_per_s}, {"output_tokens_per_s", s.output_tokens_per_s}};
   if (s.good_requests) j["goodput"] = goodput_json(s);
   j["preemption"] = {{"count", s.preemptions},

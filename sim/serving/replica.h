@@ -41,6 +41,8 @@ class Replica {
   // nothing to do.
   SimTime begin(SimTime now, SimTime horizon);
 
+  // How far this replica has been told of: the start of the step in flight, or the end of the last one.
+  [[nodiscard]] SimTime reached() const { return step_in_flight() ? step_start_ : step_end_; }
   [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing; }
   [[nodiscard]] std::int64_t waiting() const { return scheduler_->waiting(); }
   [[nodiscard]] std::int64_t finished() const { return finished_; }

@@ -1,5 +1,7 @@
 #include "sim/serving/simulation.h"
 
+#include <algorithm>
+
 #include "sim/sched/scheduler.h"
 
 namespace blockyard::serving {
@@ -40,6 +42,8 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       break;
     }
   }
+  // Steps that were run through at once are no events.
+  result.end = std::max(result.end, replica_->reached());
   collector_->advance(result.end);
   return result;
 }
