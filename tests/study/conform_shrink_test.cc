@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "sim/study/conform/cut.h"
+
 using namespace blockyard;
 using namespace blockyard::study;
 
@@ -47,26 +49,53 @@ TEST_CASE("where fast and general path agree there is nothing to shrink") {
 }
 
 TEST_CASE("a record cut after its difference differs there still, and is a true record up to it") {
+  constexpr std::size_t kWrong = 8;  // an early line: most requests have not arrived
   for (const char* name : {"v0/v0swap_08.jsonl", "v1/abort_00.jsonl", "v1/prefixpress_07.jsonl"}) {
     const Record whole = shipped(name);
     Record wrong = whole;
-    RecordLine& line = wrong.steps[wrong.steps.size() / 2];
+    RecordLine& line = wrong.steps[kWrong];
     const Json true_line = line.json;
     line.json["fq"][1] = 0;
     const ReplayResult found = replay(wrong, StepPath::fast);
     REQUIRE(found.difference);
 
     Record cut = cut_after_difference(wrong, *found.difference);
-    CHECK(cut.steps.size() == wrong.steps.size() / 2 + 1);
+    CHECK(cut.steps.size() == kWrong + 1);
     CHECK(cut.requests.size() < whole.requests.size());
     const ReplayResult again = replay(cut, StepPath::fast);
     REQUIRE(again.difference);
     CHECK(again.difference->step == found.difference->step);
     CHECK(again.difference->key == "fq");
 
-    cut.steps.back().json = true_line;
+    cut.steps.back().json["fq"] = true_line["fq"];
     CHECK_FALSE(replay(cut, StepPath::fast).difference);
   }
+}
+
+TEST_CASE("requests that only wait at the back and tokens not yet generated go from a cut record") {
+  Record wrong = shipped("v0/v0recompute_00.jsonl");
+  RecordLine& line = wrong.steps[40];
+  const std::int64_t waiting = line.json["q"][1].get<std::int64_t>();
+  REQUIRE(waiting > 5);
+  const Json true_line = line.json;
+  line.json["fq"][1] = 0;
+  const ReplayResult found = replay(wrong, StepPath::fast);
+  REQUIRE(found.difference);
+  Record cut = cut_after_difference(wrong, *found.difference);
+  CHECK(cut.steps.back().json["q"][1].get<std::int64_t>() < waiting);
+  std::int64_t tokens = 0;
+  std::int64_t tokens_before = 0;
+  for (std::size_t i = 0; i < cut.requests.size(); ++i) {
+    tokens += cut.requests[i].request.max_tokens.count();
+    tokens_before += wrong.requests[i].request.max_tokens.count();
+  }
+  CHECK(tokens < tokens_before);
+  REQUIRE(replay(cut, StepPath::fast).difference);
+  CHECK(replay(cut, StepPath::fast).difference->key == "fq");
+
+  // With the line as the engine wrote it, what is left is a true record, its end included.
+  cut.steps.back().json["fq"] = true_line["fq"];
+  CHECK_FALSE(replay(cut, StepPath::fast).difference);
 }
 
 TEST_CASE("a program that prints a record is a reference") {
@@ -75,7 +104,7 @@ TEST_CASE("a program that prints a record is a reference") {
   // `cat` prints the header alone: no run. A program that fails is none either.
   CHECK_FALSE(reference_program("cat", scratch)(record));
   CHECK_FALSE(reference_program("false", scratch)(record));
-  const std::optional<Record> run = reference_program("cat '" + record.file + "' #", scratch)(record);
+  const std::optional<Record> run = reference_program("sh -c 'cat \"" + record.file + "\"'", scratch)(record);
   REQUIRE(run);
   CHECK(run->steps.size() == record.steps.size());
   CHECK_FALSE(std::filesystem::exists(scratch));
