@@ -17,7 +17,7 @@ constexpr Tokens kBlockSize(4);
 class Contents final : public kv::ContentSource {
  public:
   // Prompts of one group begin alike.
-  void content_of(RequestId request, kv::Content& out) override {
+  void content_of(RequestId request, Content& out) override {
     const auto i = static_cast<std::int64_t>(index_of(request));
     out = {{i % 3 * 1000, 10}, {100'000 + i * 1000, 500}};
   }

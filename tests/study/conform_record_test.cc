@@ -60,7 +60,7 @@ TEST_CASE("a record is read whole") {
   CHECK(record.requests[0].request.prompt_tokens == Tokens(7));
   CHECK(record.requests[0].request.arrival == SimTime(500'000'000));
   // Runs that go on are joined, and the answer follows the prompt.
-  CHECK(record.requests[0].content == kv::Content{{1, 6}, {100, 1}, {1000, 3}});
+  CHECK(record.requests[0].content == Content{{1, 6}, {100, 1}, {1000, 3}});
   REQUIRE(record.aborts.size() == 1);
   CHECK(record.steps.size() == 1);
   CHECK(record.end.number == 3);

@@ -102,13 +102,13 @@ RecordedRequest read_request(const Json& json, std::size_t index, const Place& p
     if (!run.is_array() || run.size() != 2) {
       fail(place, fmt::format("{}: a run is {}, expected [start, count]", what, run.dump()));
     }
-    const kv::TokenRun tokens{integer(run[0], what + ": start of a run", place, INT64_MIN),
-                              integer(run[1], what + ": count of a run", place, 0)};
-    kv::append_run(r.content, tokens);
+    const TokenRun tokens{integer(run[0], what + ": start of a run", place, INT64_MIN),
+                          integer(run[1], what + ": count of a run", place, 0)};
+    append_run(r.content, tokens);
     r.request.prompt_tokens += Tokens(tokens.count);
   }
   if (r.request.prompt_tokens < Tokens(1)) fail(place, what + " has an empty prompt");
-  kv::append_run(r.content, {number(5, INT64_MIN), r.request.max_tokens.count()});
+  append_run(r.content, {number(5, INT64_MIN), r.request.max_tokens.count()});
   return r;
 }
 

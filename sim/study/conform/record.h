@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/content.h"
 #include "sim/base/quantities.h"
-#include "sim/kv/content.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::study {
@@ -46,7 +46,7 @@ struct RecordConfig {
 struct RecordedRequest {
   std::int64_t arrival_step = 0;
   workload::Request request;
-  kv::Content content;  // prompt and all that it may generate
+  Content content;  // prompt and all that it may generate
 };
 
 struct RecordedAbort {

@@ -17,7 +17,7 @@ namespace {
 class RecordContents final : public kv::ContentSource {
  public:
   explicit RecordContents(const std::vector<RecordedRequest>& requests) : requests_(&requests) {}
-  void content_of(RequestId request, kv::Content& out) override { out = (*requests_)[index_of(request)].content; }
+  void content_of(RequestId request, Content& out) override { out = (*requests_)[index_of(request)].content; }
 
  private:
   const std::vector<RecordedRequest>* requests_;
