@@ -11,6 +11,7 @@
 #include "sim/base/diagnostics.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
+#include "sim/study/conform/cut.h"
 #include "sim/study/conform/replay.h"
 #include "sim/study/conform/shrink.h"
 

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/content.h"
 #include "sim/base/quantities.h"
-#include "sim/kv/content.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::study {

@@ -1,61 +1,14 @@
 #include "sim/study/conform/shrink.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
 #include "sim/base/diagnostics.h"
+#include "sim/study/conform/workload_edit.h"
 
 namespace blockyard::study {
 namespace {
-
-// Fields of a request in a header.
-constexpr std::size_t kArrivalStep = 1;
-constexpr std::size_t kMaxTokens = 4;
-constexpr std::size_t kRuns = 6;
-
-Json without_requests(const Json& header, std::size_t first, std::size_t count) {
-  Json smaller = header;
-  Json& requests = smaller["requests"];
-  const auto begin = requests.begin() + static_cast<std::ptrdiff_t>(first);
-  requests.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
-  if (!header.contains("aborts")) return smaller;
-  smaller["aborts"] = Json::array();
-  for (const Json& abort : header["aborts"]) {
-    const auto request = abort[1].get<std::size_t>();
-    if (request < first) smaller["aborts"].push_back(abort);
-    if (request >= first + count) smaller["aborts"].push_back(Json::array({abort[0], request - count}));
-  }
-  if (smaller["aborts"].empty()) smaller.erase("aborts");
-  return smaller;
-}
-
-Json without_abort(const Json& header, std::size_t index) {
-  Json smaller = header;
-  smaller["aborts"].erase(index);
-  if (smaller["aborts"].empty()) smaller.erase("aborts");
-  return smaller;
-}
-
-std::int64_t prompt_of(const Json& request) {
-  std::int64_t tokens = 0;
-  for (const Json& run : request[kRuns]) tokens += run[1].get<std::int64_t>();
-  return tokens;
-}
-
-Json with_prompt(const Json& header, std::size_t index, std::int64_t tokens) {
-  Json smaller = header;
-  Json& runs = smaller["requests"][index][kRuns];
-  Json kept = Json::array();
-  for (const Json& run : runs) {
-    const std::int64_t taken = std::min(tokens, run[1].get<std::int64_t>());
-    if (taken > 0) kept.push_back(Json::array({run[0], taken}));
-    tokens -= taken;
-  }
-  runs = std::move(kept);
-  return smaller;
-}
 
 class Shrinker {
  public:
@@ -108,13 +61,9 @@ class Shrinker {
     bool smaller = false;
     for (std::size_t i = 0; i < requests(); ++i) {
       const auto prompt = [&](std::int64_t tokens) { return with_prompt(header_, i, tokens); };
-      const auto output = [&](std::int64_t tokens) {
-        Json fewer = header_;
-        fewer["requests"][i][kMaxTokens] = tokens;
-        return fewer;
-      };
+      const auto output = [&](std::int64_t tokens) { return with_max_tokens(header_, i, tokens); };
       smaller = lower(prompt_of(header_["requests"][i]), prompt) || smaller;
-      smaller = lower(header_["requests"][i][kMaxTokens].get<std::int64_t>(), output) || smaller;
+      smaller = lower(max_tokens_of(header_["requests"][i]), output) || smaller;
     }
     return smaller;
   }
@@ -138,45 +87,6 @@ class Shrinker {
   Record best_;
   std::int64_t tries_ = 0;
 };
-
-// The end that a record cut after its present lines must have.
-Json end_of(const Record& record) {
-  Json totals = record.end.json;
-  for (const char* key : {"finished", "rejected", "aborted", "preemptions", "recompute_preemptions", "ignored",
-                          "swap_outs", "swap_ins", "evictions", "hit_tokens", "sched_tokens"}) {
-    if (totals.contains(key)) totals[key] = 0;
-  }
-  totals.erase("error");
-  const auto add = [&](const char* key, std::int64_t n) {
-    if (totals.contains(key)) totals[key] = totals[key].get<std::int64_t>() + n;
-  };
-  for (const RecordLine& line : record.steps) {
-    const auto count = [&](const char* key) {
-      return line.json.contains(key) ? static_cast<std::int64_t>(line.json[key].size()) : 0;
-    };
-    add("finished", count("fin"));
-    add("rejected", count("rej"));
-    add("aborted", count("abt"));
-    add("preemptions", count("pre"));
-    add("recompute_preemptions", count("pre"));
-    add("ignored", count("ign"));
-    add("swap_outs", count("so"));
-    add("swap_ins", count("si"));
-    add("evictions", line.json.value("e", std::int64_t{0}));
-    for (const Json& entry : line.json["sch"]) {
-      add("sched_tokens", entry.is_array() ? entry[1].get<std::int64_t>() : 1);
-      if (entry.size() == 4) add("hit_tokens", entry[3].get<std::int64_t>());
-    }
-  }
-  const Json& last = record.steps.back().json;
-  const Json queues = last.value("q", Json::array());
-  bool anyone_left = false;
-  for (std::size_t i = queues.size() / 2; i < queues.size(); ++i) anyone_left |= queues[i] != 0;
-  totals["stalled"] = anyone_left ? 1 : 0;
-  totals["steps"] = record.steps.size();
-  totals["last_step"] = last["s"].get<std::int64_t>() + 1;
-  return totals;
-}
 
 }  // namespace
 
@@ -206,23 +116,6 @@ Reference reference_program(std::string command, std::string scratch_file) {
 
 std::optional<Shrunk> shrink(const Record& record, const Reference& reference) {
   return Shrinker(record, reference).run();
-}
-
-Record cut_after_difference(const Record& record, const Difference& difference) {
-  if (difference.line == record.end.number) return record;  // every line is true, and the sums are over all of them
-  Json header = record.header;
-  for (std::size_t i = record.requests.size(); i-- > 0;) {
-    if (record.requests[i].arrival_step <= difference.step) break;
-    header = without_requests(header, i, 1);
-  }
-  header["config"]["max_steps"] = difference.step + 1;
-  Record cut = read_header(header, record.file);
-  for (const RecordLine& line : record.steps) {
-    if (line.json["s"].get<std::int64_t>() <= difference.step) cut.steps.push_back(line);
-  }
-  cut.end = record.end;
-  cut.end.json = end_of(cut);
-  return cut;
 }
 
 }  // namespace blockyard::study

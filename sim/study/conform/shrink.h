@@ -2,8 +2,7 @@
 // tokens. A recorded run says nothing about another workload, so the reference must be able to run one:
 //   - our own general path, where the difference is between it and the fast path;
 //   - a program of the user's that runs the engine itself (see reference_program).
-// Without one, cut_after_difference still shrinks a recorded run honestly: no engine looks ahead, so lines up to the
-// difference stay true when everything later goes.
+// Without one, cut.h still makes a recorded run smaller.
 //
 // Cost: greedy, one run of each side a try; O(n log n) tries for n requests where little can go.
 #pragma once
@@ -31,8 +30,5 @@ struct Shrunk {
 
 // None if we do not differ from the reference on the whole workload.
 [[nodiscard]] std::optional<Shrunk> shrink(const Record& record, const Reference& reference);
-
-// The lines up to the difference and the requests that have arrived by then.
-[[nodiscard]] Record cut_after_difference(const Record& record, const Difference& difference);
 
 }  // namespace blockyard::study
