@@ -99,8 +99,12 @@ std::string batch(const Summary& s) {
       "batch", fmt::format("running: mean {}, at most {}; waiting: mean {}, at most {}", significant(s.mean_running),
                            count_text(s.max_running), significant(s.mean_waiting), count_text(s.max_waiting)));
   if (s.preemptions == 0) return text + labelled("preemption", "none");
-  return text + labelled("preemption", fmt::format("{} of {} requests; stalls of {} in all", count_text(s.preemptions),
-                                                   count_text(s.preempted_requests), time_text(s.total_stall_s)));
+  text += labelled("preemption", fmt::format("{} of {} requests; stalls of {} in all", count_text(s.preemptions),
+                                             count_text(s.preempted_requests), time_text(s.total_stall_s)));
+  if (s.swapped_out == Bytes(0)) return text;
+  return text + labelled("swap", fmt::format("{} out to the host, {} back",
+                                             bytes_text(static_cast<double>(s.swapped_out.count())),
+                                             bytes_text(static_cast<double>(s.swapped_in.count()))));
 }
 
 std::string memory(const Summary& s) {

@@ -208,6 +208,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   if (!scenario.is_word("admission.abandon_after", "never"))
     a.admission.abandon_after = scenario.time("admission.abandon_after");
   a.replica.fast_forward = engine.fast_forward;
+  a.replica.async_scheduling = scenario.boolean("engine.async_scheduling");
 
   Requests requests = make_requests(scenario, s.max_model_len, cached ? &a.contents->store() : nullptr, errors);
   errors.throw_if_any();

@@ -20,8 +20,12 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
 
 void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
   collector_->advance(now);
-  scheduler_->arrive(id, request);
-  collector_->set_waiting(scheduler_->waiting());
+  if (options_.async_scheduling && step_in_flight()) {
+    arriving_.push_back({id, request});
+  } else {
+    scheduler_->arrive(id, request);
+  }
+  collector_->set_waiting(waiting());
 }
 
 void Replica::abandon(SimTime now, RequestId id) {
@@ -35,22 +39,41 @@ void Replica::abandon(SimTime now, RequestId id) {
 void Replica::let_go(SimTime now, RequestId id) {
   if (index_of(id) < answered_.size() && answered_[index_of(id)]) return;
   collector_->advance(now);
-  if (!scheduler_->abort(id)) return;
+  if (!drop_unseen(id) && !scheduler_->abort(id)) return;
   collector_->timed_out(record(id), now);
   if (contents_ != nullptr) contents_->ended(id);
   collector_->set_running(scheduler_->running());
-  collector_->set_waiting(scheduler_->waiting());
+  collector_->set_waiting(waiting());
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
 }
 
 SimTime Replica::begin(SimTime now, SimTime horizon) {
   for (std::int64_t steps = 0;; ++steps) {
-    if (in_flight_ != InFlight::nothing) end_step(now);
+    if (in_flight_ != InFlight::nothing) {
+      end_step(now);
+      hand_over_arrivals();
+    }
     if (!stuck_.empty() || (scheduler_->running() == 0 && scheduler_->waiting() == 0)) return kNever;
     const SimTime end = start_step(now);
     if (!options_.fast_forward || end >= horizon || steps >= options_.steps_per_event) return end;
     now = end;
   }
+}
+
+// At the end of a step the next one's plan is known already: it knows who arrived before the ended one began. An engine
+// that would stand idle looks at all.
+void Replica::hand_over_arrivals() {
+  for (const Arrival& arrival : unseen_) scheduler_->arrive(arrival.id, arrival.request);
+  unseen_.clear();
+  unseen_.swap(arriving_);
+  if (scheduler_->running() > 0 || scheduler_->waiting() > 0) return;
+  for (const Arrival& arrival : unseen_) scheduler_->arrive(arrival.id, arrival.request);
+  unseen_.clear();
+}
+
+bool Replica::drop_unseen(RequestId id) {
+  const auto is_it = [id](const Arrival& arrival) { return arrival.id == id; };
+  return std::erase_if(arriving_, is_it) + std::erase_if(unseen_, is_it) > 0;
 }
 
 SimTime Replica::start_step(SimTime now) {
@@ -65,7 +88,7 @@ SimTime Replica::start_step(SimTime now) {
     lasts = duration(batch) + swap_time(batch);
     record_batch(now, batch);
     collector_->set_running(scheduler_->running());
-    collector_->set_waiting(scheduler_->waiting());
+    collector_->set_waiting(waiting());
   }
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
   step_start_ = now;
@@ -83,7 +106,7 @@ void Replica::end_step(SimTime now) {
   } else {
     record_outcome(now, scheduler_->complete(now));
     collector_->set_running(scheduler_->running());
-    collector_->set_waiting(scheduler_->waiting());
+    collector_->set_waiting(waiting());
     collector_->set_memory(memory_->partition(), memory_->largest_free().count());
   }
   in_flight_ = InFlight::nothing;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace blockyard::serving {
 
 struct ReplicaOptions {
   bool fast_forward = true;
+  // The next step is planned while one runs, so that a request that arrives during step k joins step k + 2 (vLLM 0.14
+  // and later).
+  bool async_scheduling = false;
   std::int64_t steps_per_event = 1024;     // steps run through before the caller gets a word in
   std::int64_t block_bytes = 0;            // KV of one block over all GPUs: what a swap moves
   double swap_bytes_per_s = 0;             // over the links of all GPUs; only asked by schedulers that swap
@@ -44,16 +48,25 @@ class Replica {
   // How far this replica has been told of: the start of the step in flight, or the end of the last one.
   [[nodiscard]] SimTime reached() const { return step_in_flight() ? step_start_ : step_end_; }
   [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing; }
-  [[nodiscard]] std::int64_t waiting() const { return scheduler_->waiting(); }
+  [[nodiscard]] std::int64_t waiting() const {
+    return scheduler_->waiting() + std::ssize(unseen_) + std::ssize(arriving_);
+  }
   [[nodiscard]] std::int64_t finished() const { return finished_; }
-  [[nodiscard]] std::int64_t unfinished() const { return scheduler_->running() + scheduler_->waiting(); }
+  [[nodiscard]] std::int64_t unfinished() const { return scheduler_->running() + waiting(); }
   // Why the run had to stop, "" while it may go on.
   [[nodiscard]] const std::string& stuck() const { return stuck_; }
 
  private:
   enum class InFlight { nothing, plain_step, step };
 
+  struct Arrival {
+    RequestId id{};
+    workload::Request request;
+  };
+
   void end_step(SimTime now);
+  void hand_over_arrivals();
+  bool drop_unseen(RequestId id);
   SimTime start_step(SimTime now);
   void record_batch(SimTime now, const sched::Batch& batch);
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
@@ -72,6 +85,8 @@ class Replica {
   SimTime step_start_;
   SimTime step_end_;
   sched::Batch plain_batch_;
+  std::vector<Arrival> arriving_;   // async scheduling: arrived during the step in flight
+  std::vector<Arrival> unseen_;     // arrived during the step before it: the plan of the next step knows them
   std::vector<bool> answered_;      // by request: it has its first token
   std::vector<RequestId> leaving_;  // clients that leave when the step in flight ends
   std::int64_t finished_ = 0;
