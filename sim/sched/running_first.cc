@@ -79,6 +79,12 @@ std::int64_t RunningFirst::memory_demand() const {
 }
 
 bool RunningFirst::plan_by_sums(SimTime now) {
+  if (cohort_grown_) {
+    cohort_grown_ = false;
+    cohort_planned_ = true;
+    budget_ -= Tokens(running_.cohort_size());
+    return true;
+  }
   if (!budget_covers_all()) return false;
   while (memory_demand() > memory_->available()) {
     if (victims_by_priority_) return false;
@@ -371,9 +377,15 @@ void RunningFirst::running_list(std::vector<RequestId>& requests, std::vector<Se
 bool RunningFirst::plain_step(Batch& batch) {
   if (!options_.fast_forward || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next())
     return false;
-  const bool may_admit = waiting_->size() > 0 && !head_blocked_ && running_.size() < options_.max_num_seqs &&
-                         Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
-  if (may_admit || memory_->grow_decoding() != kv::Grant::granted) return false;
+  const bool room_for_head = waiting_->size() > 0 && running_.size() < options_.max_num_seqs &&
+                             Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
+  if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
+  if (room_for_head && memory_->prefix_changed(waiting_->front().sequence)) {
+    // The blocks just published, or evicted, may let the head in.
+    cohort_grown_ = true;
+    head_blocked_ = false;
+    return false;
+  }
   running_.advance();
   batch.decodes = batch.sampled = running_.cohort_size();
   batch.decode_context = running_.sum_context();

@@ -89,6 +89,7 @@ class RunningFirst final : public Scheduler {
   std::vector<kv::Growth> growths_;     // scratch of plan_by_sums()
   Tokens budget_;
   bool cohort_planned_ = false;
+  bool cohort_grown_ = false;  // plain_step() grew it, then left the step to schedule()
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened
   // since.
   bool head_blocked_ = false;

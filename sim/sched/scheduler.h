@@ -107,7 +107,7 @@ class Scheduler {
   virtual const StepOutcome& complete(SimTime now) = 0;
 
   // If the next step would only decode, with nothing admitted, finished or refused for the first time: takes it
-  // (schedule and complete in one), fills the batch's sums and returns true. Otherwise nothing has changed. O(1).
+  // (schedule and complete in one), fills the batch's sums and returns true. Otherwise schedule() has to follow. O(1).
   virtual bool plain_step(Batch& batch) = 0;
 
   // The client gives up on a request: it leaves its queue and its memory is free at once. False if it is not here.

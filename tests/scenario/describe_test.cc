@@ -3,7 +3,6 @@
 
 #include <catch2/catch.hpp>
 
-#include <regex>
 #include <string>
 
 #include "sim/scenario/describe.h"

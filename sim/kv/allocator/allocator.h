@@ -43,6 +43,8 @@ class Allocator : public Memory {
   // next admit shares them, and counts them in `first`. They are full blocks, and never the last token. 0 without a
   // prefix cache.
   virtual Tokens find_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
+  // True if find_prefix, or what an admit after it takes, may have changed since the sequence's last find_prefix.
+  [[nodiscard]] virtual bool prefix_changed(SequenceId /*id*/) const { return false; }
   // The sequence ends for good: what is remembered of its content may go.
   virtual void forget(SequenceId /*id*/) {}
 

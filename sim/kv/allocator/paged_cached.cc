@@ -38,14 +38,28 @@ Tokens PagedCached::find_prefix(SequenceId id, RequestId request, Tokens length)
   if (!held.has_path) make_path(held, request);
   const auto limit = static_cast<std::int32_t>((length.count() - 1) / block_size_.count());
   held.hit = held.hit_free = 0;
+  held.missing = kNoNode;
+  held.looked_at = evictions_;
   for (const Piece& piece : held.path) {
     for (const std::int32_t end = std::min(piece.end, limit); held.hit < end; ++held.hit) {
       const BlockId block = tree_.find(piece.node, held.hit);
-      if (block == kNoBlock) return block_size_ * held.hit;
+      if (block == kNoBlock) {
+        held.missing = piece.node;
+        return block_size_ * held.hit;
+      }
       held.hit_free += pool_.references(block) == 0 ? 1 : 0;
     }
   }
   return block_size_ * held.hit;
+}
+
+// It grows when somebody publishes the block that was missing; it shrinks when one of its free blocks is evicted. Then
+// an admission may take less than before: the rest of the free ones is no longer counted.
+bool PagedCached::prefix_changed(SequenceId id) const {
+  if (index_of(id) >= held_.size()) return false;
+  const Held& held = held_[index_of(id)];
+  if (held.hit_free > 0 && held.looked_at != evictions_) return true;
+  return held.missing != kNoNode && tree_.find(held.missing, held.hit) != kNoBlock;
 }
 
 void PagedCached::forget(SequenceId id) {
@@ -55,6 +69,7 @@ void PagedCached::forget(SequenceId id) {
   held.has_path = false;
   held.path_blocks = 0;
   held.hit = held.hit_free = 0;
+  held.missing = kNoNode;
 }
 
 std::int64_t PagedCached::decode_demand() const { return static_cast<std::int64_t>(buckets_[cursor_].size()); }

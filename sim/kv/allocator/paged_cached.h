@@ -27,6 +27,7 @@ class PagedCached final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
+  [[nodiscard]] bool prefix_changed(SequenceId id) const override;
   void forget(SequenceId id) override;
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
@@ -51,6 +52,8 @@ class PagedCached final : public Allocator {
     std::int32_t path_blocks = 0;
     std::int32_t hit = 0;        // blocks found by the last find_prefix
     std::int32_t hit_free = 0;   // of those, free ones
+    NodeId missing = kNoNode;    // of the first block that it did not find, though it looked
+    std::int64_t looked_at = 0;  // evictions() at that time
     std::int32_t published = 0;  // blocks of the table that are published, or were found
     std::uint64_t order = 0;     // of admission
   };
