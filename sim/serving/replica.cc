@@ -42,6 +42,11 @@ void Replica::let_go(SimTime now, RequestId id) {
   if (!drop_unseen(id) && !scheduler_->abort(id)) return;
   collector_->timed_out(record(id), now);
   if (contents_ != nullptr) contents_->ended(id);
+  tell_state();
+}
+
+// A state that no time passes in is nobody's business: it is told when a step has been planned, or when there is none.
+void Replica::tell_state() {
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(waiting());
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
@@ -53,7 +58,10 @@ SimTime Replica::begin(SimTime now, SimTime horizon) {
       end_step(now);
       hand_over_arrivals();
     }
-    if (!stuck_.empty() || (scheduler_->running() == 0 && scheduler_->waiting() == 0)) return kNever;
+    if (!stuck_.empty() || (scheduler_->running() == 0 && scheduler_->waiting() == 0)) {
+      tell_state();
+      return kNever;
+    }
     const SimTime end = start_step(now);
     if (!options_.fast_forward || end >= horizon || steps >= options_.steps_per_event) return end;
     now = end;
@@ -87,10 +95,8 @@ SimTime Replica::start_step(SimTime now) {
     in_flight_ = InFlight::step;
     lasts = duration(batch) + swap_time(batch);
     record_batch(now, batch);
-    collector_->set_running(scheduler_->running());
-    collector_->set_waiting(waiting());
   }
-  collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  tell_state();
   step_start_ = now;
   step_end_ = now + lasts;
   return step_end_;
@@ -105,9 +111,6 @@ void Replica::end_step(SimTime now) {
     steps_without_progress_ = 0;
   } else {
     record_outcome(now, scheduler_->complete(now));
-    collector_->set_running(scheduler_->running());
-    collector_->set_waiting(waiting());
-    collector_->set_memory(memory_->partition(), memory_->largest_free().count());
   }
   in_flight_ = InFlight::nothing;
   for (const RequestId id : leaving_) let_go(now, id);

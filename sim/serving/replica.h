@@ -65,6 +65,7 @@ class Replica {
   };
 
   void end_step(SimTime now);
+  void tell_state();
   void hand_over_arrivals();
   bool drop_unseen(RequestId id);
   SimTime start_step(SimTime now);
