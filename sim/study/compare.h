@@ -30,9 +30,9 @@ struct CompareControl {
   std::size_t jobs = 1;
   bool time_series = false;
   // Asked now and then, never by two threads at once. False stops all; variants that have not begun are left out.
-  std::function<bool(const CompareProgress&)> go_on;
+  std::function<bool(const CompareProgress&)> go_on = {};
   // Told of each finished variant, never by two threads at once, in any order.
-  std::function<void(const Variant&, const serving::RunResult&)> finished;
+  std::function<void(const Variant&, const serving::RunResult&)> finished = {};
 };
 
 // `sets` apply to every variant, before its own settings. Throws InputError.
