@@ -10,8 +10,12 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
 #include "sim/study/conform/cut.h"
+#include "sim/study/conform/record_scenario.h"
 #include "sim/study/conform/replay.h"
 #include "sim/study/conform/shrink.h"
 
@@ -88,6 +92,17 @@ ExitStatus shrink_one(const std::string& file, const std::optional<std::string>&
   return ExitStatus::run_failed;
 }
 
+ExitStatus record_one(const std::string& file, std::vector<std::string> sets, const std::string& out, Streams streams) {
+  const std::filesystem::path configs = config_folder();
+  sets.insert(sets.begin(), "admission.never_fits=engine");
+  const study::Record record =
+      study::record_scenario(scenario::load(file, serving::scenario_schema(configs), sets), configs);
+  const std::string text = study::to_text(record);
+  if (!(std::ofstream(out) << text)) throw InputError({out, 0, 0}, "cannot be written");
+  streams.out << fmt::format("{}: {} requests, {} steps\n", out, record.requests.size(), record.steps.size());
+  return ExitStatus::done;
+}
+
 }  // namespace
 
 ExitStatus conform(const Arguments& arguments, Streams streams) {
@@ -95,12 +110,22 @@ ExitStatus conform(const Arguments& arguments, Streams streams) {
   options.words("FILE", 0, std::numeric_limits<std::size_t>::max(), "recorded runs, or folders of them (*.jsonl)");
   options.flag("quiet", "print differences and the last line only");
   options.flag("general-path", "walk the running list in every step instead of taking sums");
+  options.value("record", "SCENARIO",
+                "run a scenario and write the run in the same format (admission.never_fits is `engine`)");
+  options.values("set", "KEY=VALUE", "with --record: set a key of the scenario");
   options.value("shrink", "FILE", "find a smaller workload that still differs and write it");
   options.value("against", "COMMAND",
                 "with --shrink: `COMMAND FILE` runs the engine on a header and prints its record");
-  options.value("out", "FILE", "with --shrink: where to write, FILE.shrunk.jsonl unless given");
+  options.value("out", "FILE",
+                "with --shrink and --record: where to write; FILE.shrunk.jsonl, or SCENARIO.jsonl, unless given");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
+  if (const auto file = options.value_of("record")) {
+    if (!options.words().empty()) options.fail("--record takes one scenario, and no files beside it");
+    return record_one(
+        *file, options.values_of("set"),
+        options.value_of("out").value_or(std::filesystem::path(*file).replace_extension(".jsonl").string()), streams);
+  }
   if (const auto file = options.value_of("shrink")) {
     if (!options.words().empty()) options.fail("--shrink takes one file, and no others beside it");
     return shrink_one(*file, options.value_of("against"), options.value_of("out").value_or(*file + ".shrunk.jsonl"),

@@ -193,6 +193,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   errors.throw_if_any();
   sched::Engine made = sched::make_engine(scheduler, options);
+  a.host_blocks = options.host_blocks;
   a.memory = std::move(made.memory);
   a.scheduler = std::move(made.scheduler);
   a.replica.block_bytes = block_bytes * s.tensor_parallel;

@@ -28,6 +28,7 @@ struct Assembly {
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
   std::unique_ptr<sched::Scheduler> scheduler;
+  Blocks host_blocks;  // that swapped sequences go to
   AdmissionOptions admission;
   ReplicaOptions replica;
   metrics::Collector::Options metrics;

@@ -97,6 +97,7 @@ SimTime Replica::start_step(SimTime now) {
     record_batch(now, batch);
   }
   tell_state();
+  ++steps_started_;
   step_start_ = now;
   step_end_ = now + lasts;
   return step_end_;

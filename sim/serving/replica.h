@@ -51,6 +51,7 @@ class Replica {
   [[nodiscard]] std::int64_t waiting() const {
     return scheduler_->waiting() + std::ssize(unseen_) + std::ssize(arriving_);
   }
+  [[nodiscard]] std::int64_t steps_started() const { return steps_started_; }
   [[nodiscard]] std::int64_t finished() const { return finished_; }
   [[nodiscard]] std::int64_t unfinished() const { return scheduler_->running() + waiting(); }
   // Why the run had to stop, "" while it may go on.
@@ -90,6 +91,7 @@ class Replica {
   std::vector<Arrival> unseen_;     // arrived during the step before it: the plan of the next step knows them
   std::vector<bool> answered_;      // by request: it has its first token
   std::vector<RequestId> leaving_;  // clients that leave when the step in flight ends
+  std::int64_t steps_started_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t steps_without_progress_ = 0;
   std::string stuck_;

@@ -37,7 +37,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       result.stuck = replica_->stuck();
       break;
     }
-    if (++events % kEventsBetweenQuestions == 0 && !go_on({event.time, arrived_, replica_->finished()})) {
+    if (events++ % kEventsBetweenQuestions == 0 && !go_on({event.time, arrived_, replica_->finished()})) {
       result.interrupted = true;
       break;
     }
@@ -45,6 +45,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   // Steps that were run through at once are no events.
   result.end = std::max(result.end, replica_->reached());
   collector_->advance(result.end);
+  if (!result.interrupted) (void)go_on({result.end, arrived_, replica_->finished()});
   return result;
 }
 
@@ -71,6 +72,7 @@ void Simulation::arrive(SimTime now) {
       const kv::SequenceNeed need = sched::need_of(request, admission_.max_model_len);
       contents_->arrived(id, request, need.true_end - need.prompt + Tokens(1));
     }
+    if (listener_) listener_({id, &request, replica_->steps_started()});
     if (reason != metrics::RejectReason::none) {
       collector_->rejected(record, now, reason);
       if (contents_ != nullptr) contents_->ended(id);

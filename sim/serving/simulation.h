@@ -37,6 +37,15 @@ struct RunProgress {
   std::int64_t finished = 0;
 };
 
+// A request that was let in or turned away at the door for its length; the first step that can see it has this number,
+// from 0.
+struct ArrivalSeen {
+  RequestId id{};
+  const workload::Request* request = nullptr;
+  std::int64_t step = 0;
+};
+using ArrivalListener = std::function<void(const ArrivalSeen&)>;
+
 // How a run ended.
 struct RunEnd {
   SimTime end;
@@ -50,8 +59,11 @@ class Simulation {
   Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica, kv::Memory& memory,
              metrics::Collector& collector, PromptContents* contents);
 
-  // `go_on` is asked between events, every few thousand of them; false ends the run with what is done.
+  // `go_on` is asked after the first event, every few thousand more, and told of the end; false ends the run with what
+  // is done.
   RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
+  // Is told of every arrival, before it is let in.
+  void listen(ArrivalListener listener) { listener_ = std::move(listener); }
 
  private:
   struct Arrival {};
@@ -76,6 +88,7 @@ class Simulation {
   kv::Memory* memory_;
   metrics::Collector* collector_;
   PromptContents* contents_;
+  ArrivalListener listener_;
   engine::EventQueue<Payload> events_;
   std::array<workload::Request, 256> buffer_;
   std::size_t buffered_ = 0;
