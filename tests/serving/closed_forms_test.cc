@@ -1,0 +1,210 @@
+// Runs small or regular enough to be worked out by hand: every expected figure stands in a comment.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/serving/laws.h"
+
+using namespace blockyard;
+using namespace blockyard::serving_tests;
+
+namespace {
+
+// vllm-v1 with 2,048 tokens a step on blocks of 16, in steps of 10 ms.
+serving::RunResult run_with(const TraceFile& trace, const Sets& sets) {
+  const std::string yaml = small_engine(trace);
+  const scenario::Document scenario = parsed(yaml, sets);
+  serving::RunResult result = serving::run(scenario, config_folder());
+  REQUIRE(broken_laws(result, scenario) == std::vector<std::string>{});
+  return result;
+}
+
+double seconds(std::int64_t ms) { return static_cast<double>(ms) / 1e3; }
+
+}  // namespace
+
+TEST_CASE("two requests, worked out to the nanosecond") {
+  // 10 usable blocks of 16 slots, 32 tokens a step. A: 40 in, 3 out, at 0 ms. B: 20 in, 2 out, at 5 ms.
+  //   step    A computes   B computes   live          blocks   tail           ends with
+  //   0-10    32           waits        32            2        0
+  //   10-20   8            20           40 + 20       3 + 2    8 + 12         first tokens of A and B
+  //   20-30   1            1            41 + 21       3 + 2    7 + 11         A's second, B's second and last
+  //   30-40   1            -            42            3        6              A's third and last
+  const TraceFile trace({{SimTime(0), 40, 3, ""}, {milliseconds(5), 20, 2, ""}});
+  const serving::RunResult result =
+      run_with(trace, {"engine.max_num_batched_tokens=32", "engine.max_num_seqs=8", "kv_cache.budget=11 blocks"});
+  const metrics::Summary& s = result.summary;
+
+  REQUIRE(result.collector.records().size() == 2);
+  const metrics::RequestRecord& a = result.collector.records()[0];
+  const metrics::RequestRecord& b = result.collector.records()[1];
+  CHECK(a.admitted == SimTime(0));
+  CHECK(a.first_token == milliseconds(20));
+  CHECK(a.ended == milliseconds(40));
+  CHECK(b.admitted == milliseconds(10));
+  CHECK(b.first_token == milliseconds(20));
+  CHECK(b.ended == milliseconds(30));
+
+  CHECK(s.makespan_s == Approx(seconds(40)).epsilon(1e-14));
+  CHECK(s.steps == 4);
+  CHECK(s.output_tokens == 5);
+  CHECK(s.computed_tokens == 42 + 21);
+  CHECK(*s.admission.mean_s == Approx(seconds(5) / 2).epsilon(1e-14));  // 0 and 5 ms
+  CHECK(*s.ttft.mean_s == Approx(seconds(35) / 2).epsilon(1e-14));      // 20 and 15 ms
+  CHECK(*s.tpot.mean_s == Approx(seconds(10)).epsilon(1e-14));          // (40 - 20) / 2 and (30 - 20) / 1
+  CHECK(*s.e2e.mean_s == Approx(seconds(65) / 2).epsilon(1e-14));       // 40 and 25 ms
+  CHECK(s.itl.count == 3);
+  CHECK(*s.itl.max_s == seconds(10));
+
+  CHECK(s.mean_running == Approx((1 + 2 + 2 + 1) / 4.0).epsilon(1e-14));
+  CHECK(s.max_running == 2);
+  CHECK(s.mean_waiting == Approx(5.0 / 40).epsilon(1e-14));  // B, from 5 to 10 ms
+  CHECK(s.capacity == Bytes(160 * 131072));                  // 32 layers x 2 x 8 heads x 128 x 2 bytes a token
+  CHECK(share(s, MemoryState::live).mean_share == Approx((32 + 60 + 62 + 42) / 640.0).epsilon(1e-14));
+  CHECK(share(s, MemoryState::live).peak_share == Approx(62.0 / 160).epsilon(1e-14));
+  CHECK(share(s, MemoryState::tail).mean_share == Approx((0 + 20 + 18 + 6) / 640.0).epsilon(1e-14));
+  CHECK(share(s, MemoryState::tail).peak_share == Approx(20.0 / 160).epsilon(1e-14));
+  CHECK(share(s, MemoryState::free).mean_share == Approx((8 + 5 + 5 + 7) * 16 / 640.0).epsilon(1e-14));
+}
+
+TEST_CASE("the same two requests in regions of max_tokens") {
+  // 128 slots, placed first-fit. As above, but A holds 42 slots and B 21, from their admission to their end:
+  //   step    live   reserved                free
+  //   0-10    32     42 - 32                 86
+  //   10-20   60     42 - 40 + 21 - 20       65
+  //   20-30   62     42 - 41 + 21 - 21       65
+  //   30-40   42     42 - 42                 86
+  const TraceFile trace({{SimTime(0), 40, 3, ""}, {milliseconds(5), 20, 2, ""}});
+  const metrics::Summary s = run_with(trace, {"engine.max_num_batched_tokens=32", "engine.max_num_seqs=8",
+                                              "kv_cache.budget=128 tokens", "kv_cache.strategy=contiguous",
+                                              "kv_cache.reservation=max_tokens", "kv_cache.placement=first_fit"})
+                                 .summary;
+  CHECK(s.steps == 4);
+  CHECK(share(s, MemoryState::live).mean_share == Approx((32 + 60 + 62 + 42) / 512.0).epsilon(1e-14));
+  CHECK(share(s, MemoryState::reserved).mean_share == Approx((10 + 3 + 1 + 0) / 512.0).epsilon(1e-14));
+  CHECK(share(s, MemoryState::over_reserved).peak_share == 0);
+  CHECK(share(s, MemoryState::free).mean_share == Approx((86 + 65 + 65 + 86) / 512.0).epsilon(1e-14));
+}
+
+TEST_CASE("a request that the whole pool cannot hold is rejected at its arrival") {
+  // 101 blocks serve 100 of 16 slots. 1,590 + 20 - 1 = 1,609 slots are 101 blocks; 1,590 + 11 - 1 = 1,600 are 100.
+  const TraceFile trace({{SimTime(0), 1590, 20, ""}, {milliseconds(7), 1590, 11, ""}});
+  const serving::RunResult result = run_with(trace, {"kv_cache.budget=101 blocks"});
+  const metrics::Summary& s = result.summary;
+  CHECK(s.rejected == 1);
+  CHECK(s.rejected_by_reason[static_cast<std::size_t>(metrics::RejectReason::never_fits)] == 1);
+  CHECK(result.collector.records()[0].outcome == metrics::Outcome::rejected);
+  CHECK(result.collector.records()[0].ended == SimTime(0));
+  CHECK(s.finished == 1);
+  CHECK(s.preemptions == 0);
+  CHECK(share(s, MemoryState::live).peak_share == 1);
+}
+
+TEST_CASE("two requests that outgrow the pool together cost one preemption") {
+  // 100 usable blocks. Both prompts of 800 take 50 blocks, and each of the two writes 800 + 400 - 1 slots, 75 blocks.
+  // Step 1 (0 to 10 ms) computes both prompts. In step 2 the first needs block 51 and the second is preempted. The
+  // first decodes alone to its 400th token, at 4,000 ms; then step 401 computes 801 tokens of the second again, 800 of
+  // which it had, and it ends 398 steps later.
+  const TraceFile trace({{SimTime(0), 800, 400, ""}, {SimTime(0), 800, 400, ""}});
+  const serving::RunResult result = run_with(trace, {"kv_cache.budget=101 blocks"});
+  const metrics::Summary& s = result.summary;
+  CHECK(s.finished == 2);
+  CHECK(s.preemptions == 1);
+  CHECK(s.preempted_requests == 1);
+  CHECK(s.recomputed_tokens == 800);
+  CHECK(s.computed_tokens == 2 * 1199 + 800);
+  CHECK(s.steps == 400 + 399);
+
+  const metrics::RequestRecord& first = result.collector.records()[0];
+  const metrics::RequestRecord& second = result.collector.records()[1];
+  CHECK(first.ended == milliseconds(4000));
+  CHECK(first.preemptions == 0);
+  CHECK(second.admitted == SimTime(0));
+  CHECK(second.first_token == milliseconds(10));
+  CHECK(second.stall == milliseconds(4010 - 10));
+  CHECK(second.ended == milliseconds(7990));
+  CHECK(*s.itl.max_s == seconds(4000));  // from the second's first token to its second
+}
+
+TEST_CASE("memory kept free at admission, or one block less, and nothing is preempted") {
+  // Either way the second prompt's 50 blocks cannot be taken beside the first's, so that it waits for the first's end:
+  // 400 steps each, one after the other.
+  const TraceFile trace({{SimTime(0), 800, 400, ""}, {SimTime(0), 800, 400, ""}});
+  const Sets fewer{"kv_cache.budget=100 blocks"};
+  const Sets watermark{"kv_cache.budget=101 blocks", "admission.watermark=1 blocks"};
+  for (const Sets& sets : {fewer, watermark}) {
+    const serving::RunResult result = run_with(trace, sets);
+    CHECK(result.summary.finished == 2);
+    CHECK(result.summary.preemptions == 0);
+    CHECK(result.summary.max_running == 1);
+    CHECK(result.collector.records()[1].admitted == milliseconds(4000));
+    CHECK(result.collector.records()[1].ended == milliseconds(8000));
+  }
+}
+
+TEST_CASE("a chunk after a chunk: the token budget cuts a prompt") {
+  // 100 tokens in steps of 32: 32 + 32 + 32 + 4, so that the first token comes with the fourth step. With a threshold
+  // of 20 it is 5 x 20.
+  const TraceFile trace({{SimTime(0), 100, 1, ""}});
+  const Sets budget{"engine.max_num_batched_tokens=32", "engine.max_num_seqs=8", "kv_cache.budget=1000 tokens"};
+  CHECK(run_with(trace, budget).collector.records()[0].ended == milliseconds(40));
+  Sets threshold = budget;
+  threshold.emplace_back("engine.long_prefill_token_threshold=20");
+  CHECK(run_with(trace, threshold).collector.records()[0].ended == milliseconds(50));
+  // The baseline scheduler knows no chunks.
+  Sets whole = budget;
+  whole.emplace_back("engine.scheduler=orca");
+  CHECK(run_with(trace, whole).collector.records()[0].ended == milliseconds(10));
+}
+
+TEST_CASE("one seat and equal lengths: the queue M/D/1") {
+  // One seat serves one request after the other, each for exactly D = 7 steps of 10 ms: the step that computes the
+  // prompt also brings the first token. Nobody waits for a step to end without the seat being taken for all of it, and
+  // an idle engine starts its step with the arrival, so that no correction for step boundaries is needed. Poisson
+  // arrivals at 10 req/s: load r = 10/s x 70 ms = 0.7, mean wait r D / (2 (1 - r)) = 81.67 ms (Pollaczek, Khinchin).
+  constexpr std::int64_t kRequests = 200'000;
+  constexpr SimTime kService = milliseconds(70);
+  const std::string yaml = fmt::format(
+      "model: llama-3-8b\n"
+      "hardware: {{gpu: a100-80gb-sxm}}\n"
+      "workload:\n"
+      "  generate:\n"
+      "    requests: {}\n"
+      "    arrivals: {{process: poisson, rate: 10 req/s}}\n"
+      "    prompt_tokens: {{distribution: constant, value: 100}}\n"
+      "    output_tokens: {{distribution: constant, value: 7}}\n"
+      "engine: {{max_num_seqs: 1}}\n"
+      "cost: {{model: fixed, step: 10 ms}}\n",
+      kRequests);
+  const scenario::Document scenario = parsed(yaml);
+  const serving::RunResult result = serving::run(scenario, config_folder());
+  REQUIRE(broken_laws(result, scenario) == std::vector<std::string>{});
+
+  // Request by request: w(k + 1) = max(0, w(k) + D - gap(k)) (Lindley, 1952).
+  const auto& records = result.collector.records();
+  REQUIRE(records.size() == kRequests);
+  SimTime wait;
+  std::int64_t different = 0;
+  for (std::size_t k = 0; k < records.size(); ++k) {
+    if (k > 0) wait = std::max(SimTime(0), wait + kService - (records[k].arrival - records[k - 1].arrival));
+    different += records[k].admitted - records[k].arrival == wait ? 0 : 1;
+  }
+  CHECK(different == 0);
+
+  // 40 batches of 5,000 requests are independent enough: +- 3.5 standard errors hold 99.9 %.
+  constexpr std::size_t kBatches = 40;
+  constexpr std::size_t kBatch = kRequests / kBatches;
+  std::array<double, kBatches> means{};
+  for (std::size_t k = 0; k < records.size(); ++k) {
+    means[k / kBatch] += to_seconds(records[k].admitted - records[k].arrival) / static_cast<double>(kBatch);
+  }
+  double mean = 0;
+  for (const double m : means) mean += m / kBatches;
+  double squares = 0;
+  for (const double m : means) squares += (m - mean) * (m - mean);
+  const double error = std::sqrt(squares / (kBatches - 1) / kBatches);
+  const double expected = 0.7 * 0.07 / (2 * (1 - 0.7));
+  CAPTURE(mean, error, expected);
+  CHECK(*result.summary.admission.mean_s == Approx(mean).epsilon(1e-9));
+  CHECK(std::abs(mean - expected) < 3.5 * error);
+  CHECK(error < 0.05 * expected);
+}

@@ -1,0 +1,246 @@
+#include "tests/serving/laws.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace blockyard::serving_tests {
+namespace {
+
+using metrics::Outcome;
+using metrics::RequestRecord;
+using metrics::Summary;
+
+// Doubles that differ by rounding alone.
+bool about(double a, double b) { return std::abs(a - b) <= 1e-11 * std::max({1e-9, std::abs(a), std::abs(b)}); }
+
+class Laws {
+ public:
+  Laws(const serving::RunResult& result, const scenario::Document& scenario)
+      : s_(result.summary),
+        collector_(result.collector),
+        records_(result.collector.records()),
+        scenario_(scenario),
+        work_(workload_of(scenario)),
+        end_(std::llround(result.summary.makespan_s * 1e9)) {}
+
+  std::vector<std::string> broken() {
+    of_counts();
+    if (!broken_.empty()) return broken_;  // the others go through records and requests side by side
+    for (std::size_t i = 0; i < records_.size(); ++i) of_request(i, records_[i], work_.requests[i]);
+    of_sums();
+    of_time();
+    of_memory();
+    of_time_series();
+    return broken_;
+  }
+
+ private:
+  template <class... Values>
+  void expect(bool holds, fmt::format_string<Values...> text, Values&&... values) {
+    if (!holds && broken_.size() < 10) broken_.push_back(fmt::format(text, std::forward<Values>(values)...));
+  }
+
+  [[nodiscard]] bool whole() const { return !s_.interrupted && s_.stuck.empty(); }
+  [[nodiscard]] std::int64_t number_of(Outcome outcome) const {
+    return std::count_if(records_.begin(), records_.end(), [&](const auto& r) { return r.outcome == outcome; });
+  }
+
+  void of_counts() {
+    const auto arrived = static_cast<std::int64_t>(records_.size());
+    const auto sent = static_cast<std::int64_t>(work_.requests.size());
+    expect(s_.arrived == arrived, "arrived {}, records {}", s_.arrived, arrived);
+    expect(whole() ? arrived == sent : arrived <= sent, "arrived {}, sent {}", arrived, sent);
+    expect(s_.arrived == s_.finished + s_.rejected + s_.timed_out + s_.unfinished, "arrived {} != {} + {} + {} + {}",
+           s_.arrived, s_.finished, s_.rejected, s_.timed_out, s_.unfinished);
+    expect(s_.finished == number_of(Outcome::finished) && s_.rejected == number_of(Outcome::rejected) &&
+               s_.timed_out == number_of(Outcome::timed_out) && s_.unfinished == number_of(Outcome::unfinished),
+           "outcomes {} {} {} {} are not those of the records", s_.finished, s_.rejected, s_.timed_out, s_.unfinished);
+    expect(!whole() || s_.unfinished == 0, "{} unfinished", s_.unfinished);
+    expect((s_.steps > 0) == (s_.arrived > s_.rejected), "{} steps, {} of {} rejected", s_.steps, s_.rejected,
+           s_.arrived);
+  }
+
+  // What the engine makes of a request: the shortest of what it has to say, what it asked for, what the model allows.
+  [[nodiscard]] std::int64_t output_of(const workload::Request& request) const {
+    const Tokens room = work_.max_model_len - request.prompt_tokens;
+    return std::max<std::int64_t>(1, std::min({request.output_tokens, request.max_tokens, room}).count());
+  }
+
+  void of_request(std::size_t i, const RequestRecord& r, const workload::Request& request) {
+    expect(r.arrival == request.arrival && Tokens(r.prompt_tokens) == request.prompt_tokens,
+           "request {} arrives at {} ns, was sent at {} ns", i, r.arrival.count(), request.arrival.count());
+    const bool too_long = request.prompt_tokens >= work_.max_model_len;
+    expect(too_long == (r.reason == metrics::RejectReason::prompt_too_long), "request {}: a prompt of {} tokens, {}", i,
+           r.prompt_tokens, name_of(r.outcome));
+    expect(r.stall >= SimTime(0) && r.recomputed_tokens >= 0 && r.preemptions >= 0, "request {}: less than nothing", i);
+    expect(r.preemptions > 0 || (r.stall == SimTime(0) && r.recomputed_tokens == 0),
+           "request {}: stalled {} ns and never preempted", i, r.stall.count());
+    switch (r.outcome) {
+      case Outcome::finished:
+        expect(r.arrival <= r.admitted && r.admitted < r.first_token && r.first_token <= r.ended &&
+                   r.ended.count() <= end_,
+               "request {}: arrival {}, admitted {}, first token {}, ended {}, end of run {}", i, r.arrival.count(),
+               r.admitted.count(), r.first_token.count(), r.ended.count(), end_);
+        expect(r.stall <= r.ended - r.admitted, "request {}: stalled {} ns", i, r.stall.count());
+        expect(r.generated_tokens == output_of(request), "request {}: {} tokens of {}", i, r.generated_tokens,
+               output_of(request));
+        expect((r.generated_tokens == 1) == (r.first_token == r.ended), "request {}: {} tokens from {} to {}", i,
+               r.generated_tokens, r.first_token.count(), r.ended.count());
+        expect(r.preemptions == 0 || r.stall > SimTime(0), "request {}: preempted without a stall", i);
+        true_end_ += r.prompt_tokens + r.generated_tokens - 1;
+        generated_ += r.generated_tokens;
+        gaps_ += r.generated_tokens - 1;
+        gaps_ns_ += static_cast<double>((r.ended - r.first_token).count());
+        break;
+      case Outcome::rejected:
+        expect(r.ended == r.arrival && r.admitted == kNever && r.first_token == kNever &&
+                   r.reason != metrics::RejectReason::none,
+               "request {} is rejected at {}, arrived at {}", i, r.ended.count(), r.arrival.count());
+        break;
+      case Outcome::timed_out:
+        expect(r.first_token == kNever && r.ended - r.arrival >= scenario_.time("admission.abandon_after"),
+               "request {} leaves after {} ns", i, (r.ended - r.arrival).count());
+        break;
+      case Outcome::unfinished:
+        expect(r.ended == kNever, "request {} is unfinished and ended at {}", i, r.ended.count());
+        break;
+    }
+    if (r.outcome != Outcome::rejected) {
+      const SimTime left = std::min(r.ended, SimTime(end_));
+      sojourns_ += static_cast<double>((left - r.arrival).count());
+      if (r.preemptions == 0) {
+        waits_ += static_cast<double>((std::min(r.admitted, left) - r.arrival).count());
+      } else {
+        preempted_ = true;
+      }
+    }
+    preemptions_ += r.preemptions;
+    recomputed_ += r.recomputed_tokens;
+    prompts_ += r.prompt_tokens;
+    stalls_ += r.stall.count();
+  }
+
+  void of_sums() {
+    expect(s_.prompt_tokens == prompts_, "prompt tokens {}, of requests {}", s_.prompt_tokens, prompts_);
+    expect(s_.preemptions == preemptions_, "preemptions {}, of requests {}", s_.preemptions, preemptions_);
+    expect(s_.recomputed_tokens == recomputed_, "recomputed {}, of requests {}", s_.recomputed_tokens, recomputed_);
+    expect(about(s_.total_stall_s, static_cast<double>(stalls_) / 1e9), "stalls {} s, of requests {} ns",
+           s_.total_stall_s, stalls_);
+    if (s_.unfinished > 0) return;
+    // Only finished requests have tokens, and gaps add up to the time from each first token to its last.
+    expect(s_.output_tokens == generated_, "output tokens {}, of requests {}", s_.output_tokens, generated_);
+    expect(s_.itl.count == gaps_, "gaps {}, of requests {}", s_.itl.count, gaps_);
+    expect(about(s_.itl.mean_s.value_or(0) * static_cast<double>(s_.itl.count), gaps_ns_ / 1e9),
+           "gaps of {} s on average, {} of them, {} ns in all", s_.itl.mean_s.value_or(0), s_.itl.count, gaps_ns_);
+    if (s_.timed_out > 0) return;
+    // A request writes prompt + output - 1 tokens, each once but for those computed again and those found in the cache.
+    const std::int64_t first_time = s_.computed_tokens - s_.recomputed_tokens;
+    const metrics::PrefixCacheUse& cache = s_.prefix_cache;
+    expect(first_time <= true_end_ - (cache.hit_tokens - cache.hit_tokens_resumed) &&
+               first_time >= true_end_ - cache.hit_tokens,
+           "computed {} - recomputed {}, to be written {}, found in the cache {}", s_.computed_tokens,
+           s_.recomputed_tokens, true_end_, cache.hit_tokens);
+  }
+
+  // Little's law without its limit: the integral of those in the house over time is the sum of their stays, to the ns.
+  void of_time() {
+    const double span = static_cast<double>(end_);
+    const double waiting = s_.mean_waiting * span;
+    const double in_house = waiting + s_.mean_running * span;
+    // Below this, rounding is far from a nanosecond.
+    const double exact = sojourns_ < 1e14 ? 0.5 : 1e-11 * sojourns_;
+    expect(std::abs(in_house - sojourns_) < exact, "waiting + running: {} request-ns, stays {} ns", in_house,
+           sojourns_);
+    expect(preempted_ || std::abs(waiting - waits_) < exact, "waiting: {} request-ns, waits {} ns", waiting, waits_);
+    expect(s_.mean_running <= static_cast<double>(s_.max_running) &&
+               s_.max_running <= scenario_.integer("engine.max_num_seqs"),
+           "running: mean {}, max {}", s_.mean_running, s_.max_running);
+    expect(s_.mean_waiting <= static_cast<double>(s_.max_waiting) && s_.max_waiting <= s_.arrived,
+           "waiting: mean {}, max {}", s_.mean_waiting, s_.max_waiting);
+  }
+
+  void of_memory() {
+    const auto capacity = static_cast<double>(s_.capacity.count() / collector_.slot_bytes());
+    double sum = 0;
+    for (std::size_t i = 0; i < kMemoryStates; ++i) {
+      const auto [mean, peak] = s_.memory[i];
+      sum += mean;
+      expect(mean >= 0 && mean <= peak + 1e-12 && peak <= 1, "{}: mean {}, peak {}", kMemoryStateNames[i], mean, peak);
+    }
+    expect(s_.makespan_s == 0 || std::abs(sum - 1) < 1e-12, "shares add up to {}", sum);
+    expect(s_.largest_free_min_share >= 0 && s_.largest_free_mean_share <= 1, "largest free region {} to {}",
+           s_.largest_free_min_share, s_.largest_free_mean_share);
+
+    const std::string& strategy = scenario_.choice("kv_cache.strategy");
+    const auto& tail = share(s_, MemoryState::tail);
+    const auto worst = static_cast<double>(scenario_.tokens("kv_cache.block_size").count() - 1);
+    if (strategy == "paged") {
+      expect(tail.mean_share * capacity <= worst * s_.mean_running * (1 + 1e-11), "tail {} slots, {} running",
+             tail.mean_share * capacity, s_.mean_running);
+      expect(std::llround(tail.peak_share * capacity) <= std::llround(worst) * s_.max_running,
+             "tail {} slots, {} running", tail.peak_share * capacity, s_.max_running);
+    }
+    const auto absent = [&](std::initializer_list<MemoryState> states) {
+      for (const MemoryState state : states) {
+        expect(share(s_, state).peak_share == 0, "{} under {}", kMemoryStateNames[static_cast<std::size_t>(state)],
+               strategy);
+      }
+    };
+    if (strategy != "contiguous") {
+      absent({MemoryState::reserved, MemoryState::over_reserved, MemoryState::padding, MemoryState::external});
+    }
+    if (strategy != "paged") absent({MemoryState::tail, MemoryState::cached});
+    if (strategy == "none") absent({MemoryState::live});
+  }
+
+  void of_time_series() {
+    const std::int64_t interval = scenario_.time("output.timeseries_interval").count();
+    const std::int64_t capacity = s_.capacity.count() / collector_.slot_bytes();
+    const auto& rows = collector_.time_series();
+    if (rows.empty()) return;  // not asked for, or too short a run
+    expect(static_cast<std::int64_t>(rows.size()) == end_ / interval, "{} rows for {} ns by {} ns", rows.size(), end_,
+           interval);
+    std::int64_t tokens = 0;
+    std::int64_t computed = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const metrics::TimeSeriesRow& row = rows[i];
+      expect(row.time.count() == static_cast<std::int64_t>(i + 1) * interval, "row {} at {} ns", i, row.time.count());
+      expect(row.memory.total() == capacity, "row {}: {} slots of {}", i, row.memory.total(), capacity);
+      expect(row.running >= 0 && row.running <= s_.max_running && row.waiting >= 0 && row.waiting <= s_.max_waiting,
+             "row {}: {} running, {} waiting", i, row.running, row.waiting);
+      tokens += row.output_tokens;
+      computed += row.computed_tokens;
+    }
+    // What the steps after the last row bring is in none.
+    expect(tokens <= s_.output_tokens && computed <= s_.computed_tokens, "rows have {} of {} tokens", tokens,
+           s_.output_tokens);
+  }
+
+  const Summary& s_;
+  const metrics::Collector& collector_;
+  const std::vector<RequestRecord>& records_;
+  const scenario::Document& scenario_;
+  const Workload work_;
+  const std::int64_t end_;  // ns; the first request arrives at 0
+  std::vector<std::string> broken_;
+
+  std::int64_t preemptions_ = 0;
+  std::int64_t recomputed_ = 0;
+  std::int64_t prompts_ = 0;
+  std::int64_t generated_ = 0;
+  std::int64_t true_end_ = 0;
+  std::int64_t gaps_ = 0;
+  std::int64_t stalls_ = 0;
+  double gaps_ns_ = 0;
+  double sojourns_ = 0;  // ns; whole numbers, exact below 2^53
+  double waits_ = 0;
+  bool preempted_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> broken_laws(const serving::RunResult& result, const scenario::Document& scenario) {
+  return Laws(result, scenario).broken();
+}
+
+}  // namespace blockyard::serving_tests

@@ -1,0 +1,139 @@
+#include "tests/serving/random_scenario.h"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+
+namespace blockyard::serving_tests {
+namespace {
+
+template <class... Values>
+std::string one_of(const char* first, Values... rest) {
+  return *rc::gen::elementOf(std::vector<std::string>{first, rest...});
+}
+
+std::int64_t number(std::int64_t low, std::int64_t high) { return *rc::gen::inRange<std::int64_t>(low, high + 1); }
+
+struct Lines {
+  std::string text;
+  template <class... Values>
+  void add(fmt::format_string<Values...> line, Values&&... values) {
+    text += fmt::format(line, std::forward<Values>(values)...) + '\n';
+  }
+};
+
+std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len) {
+  const bool sessions = number(0, 3) == 0;
+  std::vector<Row> rows;
+  SimTime arrival;
+  const std::int64_t n = number(1, 40);
+  for (std::int64_t i = 0; i < n; ++i) {
+    // Steps of the fixed cost model take 10 ms: some arrive as one ends, some in the middle, some long after.
+    arrival += *rc::gen::elementOf(std::vector<SimTime>{SimTime(0), SimTime(0), SimTime(0), SimTime(1), milliseconds(1),
+                                                        milliseconds(10), SimTime(7'300'001), milliseconds(50),
+                                                        milliseconds(900)});
+    const std::int64_t longest = number(0, 9) == 0 ? max_model_len + 2 : std::max<std::int64_t>(1, max_model_len / 2);
+    const std::int64_t output = number(1, number(0, 9) == 0 ? max_model_len + 5 : 40);
+    const std::int64_t declared = std::max<std::int64_t>(1, output + *rc::gen::element(0, 0, 9, -3));
+    std::string rest = fmt::format(",{},{}", declared, number(0, 2));
+    rest += sessions ? fmt::format(",{},{},{}", number(0, 2), number(1, 3), number(0, max_model_len / 2)) : "";
+    rows.push_back({arrival, number(1, longest), output, rest});
+  }
+  return std::make_shared<TraceFile>(
+      rows, sessions ? ",max_tokens,priority,session,prefix_id,prefix_tokens" : ",max_tokens,priority");
+}
+
+void add_generated(Lines& out, std::int64_t max_model_len) {
+  out.add("  generate:");
+  out.add("    requests: {}", number(1, 60));
+  out.add("    arrivals: {{process: {}, rate: {} req/s}}", one_of("poisson", "constant"),
+          one_of("2", "50", "100", "1000"));
+  out.add("    prompt_tokens: {{distribution: uniform, low: 1, high: {}}}", number(1, max_model_len));
+  out.add("    output_tokens: {{distribution: lognormal, mean: {}, cv: 1.0, max: {}}}", number(1, 30), max_model_len);
+  if (number(0, 2) == 0) {
+    out.add("    prefix: {{groups: {}, tokens: {}, zipf: 1.0}}", number(1, 3), number(1, max_model_len));
+  }
+}
+
+void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowed) {
+  const std::string scheduler = one_of("vllm-v1", "vllm-v1", "orca");
+  const std::string strategy = one_of("paged", "paged", "paged", "contiguous", "contiguous", "none");
+  const std::int64_t seats = number(1, 12);
+  const bool chunked = number(0, 2) > 0;
+  const std::int64_t least = chunked ? seats : std::max(seats, max_model_len);
+  out.add("engine:");
+  out.add("  scheduler: {}", scheduler);
+  out.add("  max_num_seqs: {}", seats);
+  out.add("  max_num_batched_tokens: {}", least + number(0, 80));
+  out.add("  max_model_len: {}", max_model_len);
+  out.add("  enable_chunked_prefill: {}", chunked);
+  out.add("  long_prefill_token_threshold: {}", *rc::gen::element(0, 0, 5, 17));
+  out.add("  scheduler_reserve_full_isl: {}", number(0, 3) == 0);
+  out.add("  queue_order: {}", one_of("fcfs", "fcfs", "priority"));
+
+  const std::int64_t block_size = *rc::gen::element(1, 3, 16);
+  const std::int64_t longest = (max_model_len + block_size - 1) / block_size;  // blocks of the longest sequence
+  const std::int64_t blocks = std::max<std::int64_t>(2, number(longest / 2, 4 * longest));
+  out.add("kv_cache:");
+  out.add("  strategy: {}", strategy);
+  out.add("  block_size: {}", block_size);
+  if (number(0, 1) == 0) {
+    out.add("  budget: {} blocks", blocks);
+  } else {
+    out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
+  }
+  out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "oracle"));
+  out.add("  placement: {}", one_of("buddy", "first_fit"));
+  out.add("prefix_cache: {{enable: {}}}", prefix_cache_allowed ? one_of("auto", "true") : "false");
+}
+
+}  // namespace
+
+RandomScenario random_scenario() {
+  const std::int64_t max_model_len = number(4, 200);
+  RandomScenario scenario;
+  Lines out;
+  out.add("name: random");
+  out.add("seed: {}", number(0, 1'000'000));
+  switch (number(0, 4)) {
+    case 0:
+      out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm}}");
+      break;
+    case 1:
+      out.add("model: opt-13b\nhardware: {{gpu: a100-40gb-sxm}}");
+      break;
+    case 2:
+      out.add("model: mixtral-8x7b\nhardware: {{gpu: a100-80gb-sxm, tensor_parallel_size: 2}}");
+      break;
+    case 3:
+      out.add("model: qwen2.5-7b\nhardware: {{gpu: l40s, gpu_memory_utilization: 0.8}}");
+      break;
+    default:
+      out.add("model: llama-3-70b\nhardware: {{gpu: h200-141gb-sxm, tensor_parallel_size: 4}}");
+  }
+  out.add("workload:");
+  out.add("  max_tokens: {{rule: {}, value: 25, factor: 1.5}}",
+          one_of("recorded", "recorded", "true_length", "constant", "factor", "model_limit"));
+  if (number(0, 3) > 0) {
+    scenario.trace = random_trace(max_model_len);
+    out.add("  trace: {{file: {}, rate_scale: {}}}", scenario.trace->path(), one_of("1", "1", "0.7", "3"));
+  } else {
+    add_generated(out, max_model_len);
+  }
+  add_engine(out, max_model_len, number(0, 1) == 0);
+  out.add("admission:");
+  out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
+  out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));
+  out.add("  never_fits: {}", one_of("reject", "reject", "reject", "engine"));
+  out.add("  abandon_after: {}", one_of("never", "never", "never", "1 ns", "10 ms", "35 ms", "0.4 s"));
+  if (number(0, 1) == 0) {
+    out.add("cost: {{model: fixed, step: {}}}", one_of("10 ms", "10 ms", "3 ns"));
+  }
+  out.add("slo: {{ttft: 100 ms, tpot: 20 ms}}");
+  // As fine as the steps, so that rows and ends of steps meet.
+  out.add("output: {{timeseries_interval: {}}}", one_of("10 ms", "33 ms", "1 s"));
+  scenario.yaml = out.text;
+  return scenario;
+}
+
+}  // namespace blockyard::serving_tests
