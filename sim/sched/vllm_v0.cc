@@ -43,6 +43,7 @@ const Batch& VllmV0::schedule(SimTime now) {
   batch_.swapped_in.clear();
   batch_.ignored.clear();
   batch_.failure = "";
+  batch_.looked_up = batch_.hit = batch_.hit_resumed = 0;
 
   if (options_.chunked_prefill) {
     schedule_chunked();

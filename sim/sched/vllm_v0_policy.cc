@@ -109,6 +109,9 @@ void VllmV0::admit_prefills(Chunking chunking) {
     waiting_.pop_front();
     memory_->admit(id, r.length());
     prefills_.push_back({id, fresh, true, r.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted});
+    batch_.looked_up += r.length().count();
+    batch_.hit += fresh.cached.count();
+    if (r.admitted) batch_.hit_resumed += fresh.cached.count();
     if (!r.admitted) batch_.admitted.push_back(r.id);
     r.admitted = true;
     budget_.add_tokens(id, fresh.uncached);

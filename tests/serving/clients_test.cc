@@ -62,7 +62,7 @@ TEST_CASE("a client that leaves in the middle of its prefill gives its memory ba
   const TraceFile trace({{SimTime(0), 300, 5, ""}, {milliseconds(1), 90, 5, ""}});
   const serving::RunResult result =
       run_lawful(trace, {"admission.abandon_after=15 ms", "engine.max_num_batched_tokens=100", "engine.max_num_seqs=8",
-                         "kv_cache.budget=20 blocks", "admission.watermark=1 blocks"});
+                         "kv_cache.budget=22 blocks", "admission.watermark=1 blocks"});
   CHECK(outcomes(result) == std::vector<Outcome>{Outcome::timed_out, Outcome::timed_out});
   CHECK(result.collector.records()[0].admitted == SimTime(0));
   CHECK(result.collector.records()[0].ended == milliseconds(20));
@@ -73,7 +73,7 @@ TEST_CASE("a client that leaves in the middle of its prefill gives its memory ba
   // With patience for three steps and more the first gets its token, and the second follows when it has ended.
   const serving::RunResult patient =
       run_lawful(trace, {"admission.abandon_after=200 ms", "engine.max_num_batched_tokens=100", "engine.max_num_seqs=8",
-                         "kv_cache.budget=20 blocks", "admission.watermark=1 blocks"});
+                         "kv_cache.budget=22 blocks", "admission.watermark=1 blocks"});
   CHECK(patient.summary.finished == 2);
 }
 
@@ -101,7 +101,6 @@ TEST_CASE("who comes to a full queue is turned away") {
 }
 
 TEST_CASE("a request that nothing can hold stops the engine that takes it, and the run says so") {
-  // It fills the pool, has to go, and comes back to fill it again; the one behind it finishes or waits for ever.
   const TraceFile trace({{SimTime(0), 100, 200, ""}, {SimTime(0), 10, 5, ""}});
   const Sets engine{"admission.never_fits=engine"};
   const auto with = [&](const std::vector<std::string>& more) {
@@ -109,9 +108,15 @@ TEST_CASE("a request that nothing can hold stops the engine that takes it, and t
     sets.insert(sets.end(), more.begin(), more.end());
     return sets;
   };
-  const metrics::Summary paged = run_stuck(trace, with({"kv_cache.budget=11 blocks"}));
-  CHECK(paged.preemptions > 1000);
-  // Without room for its first chunk, or for its region, it is never admitted and nobody passes it.
+  // It fills the pool, has to go, and with all it has to compute again it cannot be admitted. Nobody passes it.
+  const metrics::Summary whole = run_stuck(trace, with({"kv_cache.budget=11 blocks"}));
+  CHECK(whole.preemptions == 1);
+  CHECK(whole.finished == 1);
+  // In chunks it comes in again and again, to fill the pool and go, every 18 steps or so.
+  const metrics::Summary chunks =
+      run_stuck(trace, with({"kv_cache.budget=11 blocks", "engine.long_prefill_token_threshold=10"}));
+  CHECK(chunks.preemptions > 300);
+  // Without room for its first chunk, or for its region, it is never admitted at all.
   CHECK(run_stuck(trace, with({"kv_cache.budget=6 blocks"})).unfinished == 2);
   const metrics::Summary region = run_stuck(
       trace, with({"kv_cache.budget=1000 tokens", "engine.max_model_len=1024", "kv_cache.strategy=contiguous"}));

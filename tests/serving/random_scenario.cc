@@ -12,7 +12,10 @@ std::string one_of(const char* first, Values... rest) {
   return *rc::gen::elementOf(std::vector<std::string>{first, rest...});
 }
 
-std::int64_t number(std::int64_t low, std::int64_t high) { return *rc::gen::inRange<std::int64_t>(low, high + 1); }
+// Over the whole range from the first case on: small scenarios are short of nothing.
+std::int64_t number(std::int64_t low, std::int64_t high) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(low, high + 1));
+}
 
 struct Lines {
   std::string text;
@@ -56,8 +59,10 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 }
 
 void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowed) {
-  const std::string scheduler = one_of("vllm-v1", "vllm-v1", "orca");
-  const std::string strategy = one_of("paged", "paged", "paged", "contiguous", "contiguous", "none");
+  const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
+  const std::string strategy =
+      scheduler == "vllm-v0" ? "paged" : one_of("paged", "paged", "paged", "contiguous", "contiguous", "none");
+  const bool swap = scheduler == "vllm-v0" && !prefix_cache_allowed && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
   const bool chunked = number(0, 2) > 0;
   const std::int64_t least = chunked ? seats : std::max(seats, max_model_len);
@@ -69,11 +74,12 @@ void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowe
   out.add("  enable_chunked_prefill: {}", chunked);
   out.add("  long_prefill_token_threshold: {}", *rc::gen::element(0, 0, 5, 17));
   out.add("  scheduler_reserve_full_isl: {}", number(0, 3) == 0);
+  out.add("  async_scheduling: {}", number(0, 4) == 0);
   out.add("  queue_order: {}", one_of("fcfs", "fcfs", "priority"));
 
   const std::int64_t block_size = *rc::gen::element(1, 3, 16);
   const std::int64_t longest = (max_model_len + block_size - 1) / block_size;  // blocks of the longest sequence
-  const std::int64_t blocks = std::max<std::int64_t>(2, number(longest / 2, 4 * longest));
+  const std::int64_t blocks = std::max<std::int64_t>(5, number(longest / 2, 3 * longest));
   out.add("kv_cache:");
   out.add("  strategy: {}", strategy);
   out.add("  block_size: {}", block_size);
@@ -84,6 +90,7 @@ void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowe
   }
   out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "oracle"));
   out.add("  placement: {}", one_of("buddy", "first_fit"));
+  if (swap) out.add("preemption: {{mode: swap, swap_space: {}}}", one_of("4 GiB", "20 MiB", "0 B"));
   out.add("prefix_cache: {{enable: {}}}", prefix_cache_allowed ? one_of("auto", "true") : "false");
 }
 
@@ -125,7 +132,8 @@ RandomScenario random_scenario() {
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));
   out.add("  never_fits: {}", one_of("reject", "reject", "reject", "engine"));
-  out.add("  abandon_after: {}", one_of("never", "never", "never", "1 ns", "10 ms", "35 ms", "0.4 s"));
+  out.add("  abandon_after: {}",
+          one_of("never", "never", "never", "never", "never", "never", "1 ns", "10 ms", "35 ms", "0.4 s"));
   if (number(0, 1) == 0) {
     out.add("cost: {{model: fixed, step: {}}}", one_of("10 ms", "10 ms", "3 ns"));
   }

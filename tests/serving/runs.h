@@ -44,12 +44,12 @@ inline serving::RunResult run(const std::string& yaml, const Sets& sets = {}, co
 // The requests of a scenario and the limit under which they are served.
 struct Workload {
   std::vector<workload::Request> requests;
-  Tokens max_model_len;
+  Tokens longest_prompt;  // that the engine takes
 };
 
 inline Workload workload_of(const scenario::Document& scenario) {
   const serving::Assembly assembly = serving::assemble(scenario, config_folder());
-  Workload workload{{}, assembly.admission.max_model_len};
+  Workload workload{{}, assembly.admission.longest_prompt};
   std::array<workload::Request, 256> buffer;
   while (const std::size_t n = assembly.requests->read(buffer)) {
     workload.requests.insert(workload.requests.end(), buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(n));
