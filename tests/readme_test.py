@@ -80,7 +80,7 @@ def run_readme(path, folder_of_blockyard):
         return 0, faults
     with tempfile.TemporaryDirectory(prefix="blockyard-readme-") as name:
         place = pathlib.Path(name) / "blockyard"
-        for part in ("configs", "traces"):
+        for part in ("configs", "traces", "tests/golden"):
             if (ROOT / part).is_dir():
                 shutil.copytree(ROOT / part, place / part)
         place.mkdir(exist_ok=True)

@@ -1,11 +1,14 @@
 // The states that partition a KV pool (each physical byte is in one of them at every instant), shared by kv, which
 // keeps them, and metrics, which integrates them. Law: the sum over all states is the capacity.
-//   live          slots with an owner whose token is computed, or planned in the running step (a shared block counts
-//   once) cached        blocks with a known content and no owner reserved      held beyond the block being filled, for
-//   tokens that the request will write over_reserved held beyond the request's true end tail          unfilled slots of
-//   the block being filled padding       held beyond the reservation (rounding of the placement) external      all free
-//   memory while the head of the queue is refused although free >= its need > the largest free region free          no
-//   owner, no content
+//   live           slots with an owner whose token is computed, or planned in the running step (a shared block once)
+//   cached         blocks with a known content and no owner
+//   reserved       held beyond the block being filled, for tokens that the request will write
+//   over_reserved  held beyond the request's true end
+//   tail           unfilled slots of the block being filled
+//   padding        held beyond the reservation (rounding of the placement)
+//   external       all free memory while the head of the queue is refused although
+//                  free >= its need > the largest free region
+//   free           no owner, no content
 #pragma once
 
 #include <array>

@@ -10,8 +10,7 @@
 //   });
 //
 // Laws (checked when the schema is built): paths are unique and no key is a section; every fallback is a valid value of
-// its key; a key is required only in a section that
-// it stands in. Lookup O(1) by path.
+// its key; a key is required only in a section that it stands in. Lookup O(1) by path.
 #pragma once
 
 #include <cstddef>

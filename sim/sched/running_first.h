@@ -1,10 +1,8 @@
 // Iteration-level scheduling with running requests first: what vLLM V1, Sarathi and Orca share. Each step:
 //   A. running requests in list order get the tokens they lack, out of one token budget; where memory is short, a
-//   victim is preempted
-//      by recompute (the last of the list, or the least urgent) and the request tries again;
+//      victim (the last of the list, or the least urgent) is preempted by recompute and the request tries again;
 //   B. unless A preempted anything, waiting requests are admitted from the head while budget, seats and memory last;
-//   the first refusal
-//      ends the step's admissions.
+//      the first refusal ends the step's admissions.
 // There is no prefill or decode phase: both bring `computed` up to `length`.
 //
 // The common step needs no walk. Sequences that only decode stand in the cohort of RunningSet; those still short of

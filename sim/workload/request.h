@@ -20,8 +20,8 @@ struct Request {
   Tokens max_tokens;
   std::int32_t priority = 0;  // smaller = more urgent
   std::uint32_t tenant = 0;
-  std::uint32_t session =
-      0;  // 0 = none; a prompt begins with all that its session has said before, as far as it reaches
+  // 0 = none; a prompt begins with all that its session has said before, as far as it reaches.
+  std::uint32_t session = 0;
   ContentId content = ContentId::none;
   std::uint32_t prefix = 0;  // the prompt's first prefix_tokens are those of every request with this prefix
   std::int32_t prefix_tokens = 0;

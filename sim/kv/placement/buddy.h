@@ -1,7 +1,6 @@
 // Binary buddies: regions are powers of two; a free region is halved until it fits and joins its buddy again when both
 // are free. The arena need not be a power of two: it is a row of descending powers of two (15,728 = 8192 + 4096 + 2048
-// + 1024 + 256 + 64 + 32
-// + 16), each aligned to its own size, so that a buddy's address is start XOR size throughout.
+// + 1024 + 256 + 64 + 32 + 16), each aligned to its own size, so that a buddy's address is start XOR size throughout.
 // Of the smallest sufficient free regions the lowest address is taken. Cost: O(log capacity) orders, each an ordered
 // set. Source: Knowlton, CACM 1965; used for the Orca baselines of Kwon et al., SOSP 2023, sec. 6.1.
 #pragma once
