@@ -34,7 +34,7 @@ LengthSpec constant(std::int64_t value) {
 
 GeneratorSpec spec_of(std::int64_t requests, LengthSpec prompt, LengthSpec output, std::string process = "poisson",
                       double rate_per_s = 5) {
-  return {requests, {std::move(process), rate_per_s}, std::move(prompt), std::move(output), 7};
+  return {requests, {std::move(process), rate_per_s}, std::move(prompt), std::move(output), std::nullopt, 7};
 }
 
 std::vector<Request> generate(const GeneratorSpec& spec) {

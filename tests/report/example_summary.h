@@ -1,0 +1,56 @@
+// A summary made by hand: numbers that obey the laws (requests, shares) and are easy to find again in a report.
+#pragma once
+
+#include "sim/metrics/summary.h"
+
+namespace blockyard::report {
+
+inline metrics::Summary example_summary() {
+  metrics::Summary s;
+  s.identity = {"chat-on-a100",
+                7,
+                "llama-3-8b",
+                "a100-80gb-sxm",
+                2,
+                {"roofline, constants of a100-80gb-sxm: whole-layer times within 6 % (MAPE)"},
+                {"trace: 3 rows of zero length dropped"}};
+  s.arrived = 19'366;
+  s.finished = 19'300;
+  s.rejected = 41;
+  s.rejected_by_reason = {0, 1, 0, 40, 0};
+  s.timed_out = 5;
+  s.unfinished = 20;
+  s.prompt_tokens = 22'361'001;
+  s.output_tokens = 4'087'100;
+  s.computed_tokens = 26'440'000;
+  s.recomputed_tokens = 12'345;
+  s.makespan_s = 3'512.25;
+  s.steps = 181'233;
+  s.admission = {19'300, 0.0123456, 0.0002, 0.0301, 0.25, 1.75};
+  s.ttft = {19'300, 0.1875, 0.125, 0.375, 0.875, 2.5};
+  s.tpot = {19'200, 0.025, 0.0245, 0.0312, 0.0455, 0.1};
+  s.itl = {4'067'800, 0.02475, 0.024, 0.03, 0.05, 2.75};
+  s.e2e = {19'300, 5.5, 4.25, 11.5, 19.75, 42};
+  s.requests_per_s = 5.495053;
+  s.output_tokens_per_s = 1163.67;
+  s.slo.ttft = SimTime(1'000'000'000);
+  s.slo.tpot = SimTime(50'000'000);
+  s.good_requests = 18'000;
+  s.goodput_requests_per_s = 5.12492;
+  s.preemptions = 12;
+  s.preempted_requests = 8;
+  s.total_stall_s = 3.5;
+  s.stall = {8, 0.4375, 0.375, 0.75, 0.9375, 1.0};
+  s.capacity = Bytes(60LL << 30);
+  s.memory = {{{0.5, 0.875}, {0, 0}, {0.015625, 0.03125}, {0, 0}, {0.0002, 0.001}, {0, 0}, {0, 0}, {0.484175, 1.0}}};
+  s.largest_free_mean_share = 0.25;
+  s.largest_free_min_share = 0.0625;
+  s.refused_although_free = 1'234;
+  s.mean_running = 30.25;
+  s.max_running = 64;
+  s.mean_waiting = 0.0678;
+  s.max_waiting = 11;
+  return s;
+}
+
+}  // namespace blockyard::report
