@@ -15,18 +15,16 @@ namespace blockyard::report {
 namespace {
 
 constexpr std::size_t kColumns = 120;
-constexpr std::size_t kLabelColumns = 26;
 
 using Values = std::vector<std::optional<double>>;
 
-// A label in lines of at most kLabelColumns, broken at spaces, so that long labels do not push columns off the screen.
+// "strategy=paged, block_size=16" in a line a setting, so that long labels do not push columns off the screen.
 std::vector<std::string> label_lines(const std::string& label) {
   std::vector<std::string> lines;
-  const std::string text = wrapped("", label, kLabelColumns, "");
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = text.find('\n', start);
-    lines.push_back(text.substr(start, end - start));
-    start = end + 1;
+  for (std::size_t start = 0; start <= label.size();) {
+    const std::size_t end = std::min(label.find(", ", start), label.size());
+    lines.push_back(label.substr(start, end - start));
+    start = end + 2;
   }
   return lines;
 }
@@ -53,23 +51,29 @@ std::string ratio_text(const std::optional<double>& value, const std::optional<d
   return significant(*value / *first, 3) + "x";
 }
 
-void add_row(TextTable& table, const ComparisonRow& row, const Values& values) {
+Unit unit_of(const ComparisonRow& row, std::span<const Variant* const> variants) {
   double largest = 0;
-  for (const auto& value : values) largest = std::max(largest, value.value_or(0));
-  const Unit unit = row.figure == Figure::time    ? time_unit(largest)
-                    : row.figure == Figure::bytes ? byte_unit(largest)
-                                                  : Unit{row.unit, 1};
+  for (const Variant* variant : variants) {
+    const std::optional<double> value =
+        row.sample != nullptr ? (variant->summary.*row.sample).mean_s : row.value(variant->summary);
+    largest = std::max(largest, value.value_or(0));
+  }
+  if (row.figure == Figure::time) return time_unit(largest);
+  return row.figure == Figure::bytes ? byte_unit(largest) : Unit{row.unit, 1};
+}
+
+std::string value_text(Figure figure, const std::optional<double>& value, const Unit& unit) {
+  if (value && figure == Figure::count) return count_text(static_cast<std::int64_t>(*value));
+  if (value && figure == Figure::share) return share_text(*value);
+  return in_unit(value, unit);
+}
+
+void add_row(TextTable& table, const ComparisonRow& row, std::span<const Variant* const> variants,
+             const Values& values) {
+  const Unit unit = unit_of(row, variants);
   std::vector<std::string> cells{"  " + row.name, unit.name};
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i]) {
-      cells.emplace_back("-");
-    } else if (row.figure == Figure::count) {
-      cells.push_back(count_text(static_cast<std::int64_t>(*values[i])));
-    } else if (row.figure == Figure::share) {
-      cells.push_back(share_text(*values[i]));
-    } else {
-      cells.push_back(in_unit(values[i], unit));
-    }
+    cells.push_back(value_text(row.figure, values[i], unit));
     if (i > 0) cells.push_back(row.ratio ? ratio_text(values[i], values[0]) : "");
   }
   table.add(std::move(cells));
@@ -89,7 +93,7 @@ TextTable table_of(std::span<const Variant* const> variants) {
       table.add({row.group});
       group = row.group;
     }
-    add_row(table, row, values);
+    add_row(table, row, variants, values);
   }
   return table;
 }

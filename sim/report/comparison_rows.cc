@@ -24,7 +24,7 @@ void add_times(Rows& rows, const char* group, const std::string& name, Distribut
                                          {" p50", &Distribution::p50_s},
                                          {" p99", &Distribution::p99_s}}) {
     rows.push_back({group, name + label, Figure::time, "", true, only_if_not_zero,
-                    [member, statistic = statistic](const Summary& s) { return s.*member.*statistic; }});
+                    [member, statistic = statistic](const Summary& s) { return s.*member.*statistic; }, member});
   }
 }
 

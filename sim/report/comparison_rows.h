@@ -20,6 +20,8 @@ struct ComparisonRow {
   bool ratio;        // its ratio to the first variant's says something
   bool only_if_not_zero;
   std::function<std::optional<double>(const metrics::Summary&)> value;  // none = no sample
+  // The sample that a time is a statistic of: its mean chooses the unit, so that all of a sample's rows have one.
+  metrics::Distribution metrics::Summary::* sample = nullptr;
 };
 
 [[nodiscard]] const std::vector<ComparisonRow>& comparison_rows();

@@ -18,6 +18,18 @@ std::string with_separators(std::string digits) {
   return digits;
 }
 
+struct Rounded {
+  double value;
+  int decimals;  // behind the point, to show `digits` significant digits
+};
+
+// Rounding may carry into a new digit (9.9996 -> 10.00), so the exponent is that of the rounded value.
+Rounded round_to(double value, int digits) {
+  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
+  return {std::stod(scientific), std::max(0, digits - 1 - exponent)};
+}
+
 template <std::size_t N>
 Unit largest_below(const Unit (&units)[N], double value) {
   const auto* found =
@@ -31,11 +43,8 @@ std::string count_text(std::int64_t count) { return with_separators(fmt::format(
 
 std::string significant(double value, int digits) {
   if (value == 0) return "0";
-  // Rounding may carry into a new digit (9.9996 -> 10.00), so the exponent is that of the rounded value.
-  const std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
-  const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
-  const double rounded = std::stod(scientific);
-  return with_separators(fmt::format("{:.{}f}", rounded, std::max(0, digits - 1 - exponent)));
+  const Rounded rounded = round_to(value, digits);
+  return with_separators(fmt::format("{:.{}f}", rounded.value, rounded.decimals));
 }
 
 std::string share_text(double share) {
@@ -58,6 +67,11 @@ std::string in_unit(std::optional<double> value, const Unit& unit) {
   return value ? significant(*value / unit.size) : "-";
 }
 
+std::string in_unit_of_column(double value, const Unit& unit, double largest) {
+  if (value == 0) return "0";
+  return with_separators(fmt::format("{:.{}f}", value / unit.size, round_to(largest / unit.size, 4).decimals));
+}
+
 std::string time_text(Seconds seconds) {
   if (seconds == 0) return "0 s";
   const Unit unit = time_unit(seconds);
@@ -67,6 +81,13 @@ std::string time_text(Seconds seconds) {
 std::string bytes_text(double bytes) {
   const Unit unit = byte_unit(bytes);
   return fmt::format("{} {}", in_unit(bytes, unit), unit.name);
+}
+
+std::string duration_words(Seconds seconds) {
+  const std::int64_t whole = std::llround(seconds);
+  if (whole < 60) return "";
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
 std::string limit_text(SimTime limit) {

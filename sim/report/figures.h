@@ -30,9 +30,15 @@ struct Unit {
 // "-" where there is no sample.
 [[nodiscard]] std::string in_unit(std::optional<double> value, const Unit& unit);
 
-// "1.50 s", "250 ms": the figure with its own unit.
+// Aligned with others of its column: with the decimals that `largest` has at four significant digits.
+[[nodiscard]] std::string in_unit_of_column(double value, const Unit& unit, double largest);
+
+// "1.500 s", "250.0 ms": the figure with its own unit.
 [[nodiscard]] std::string time_text(Seconds seconds);
 [[nodiscard]] std::string bytes_text(double bytes);
+
+// Whole seconds from a minute on as people say them, "58 min 32 s", "2 h 03 min"; "" below.
+[[nodiscard]] std::string duration_words(Seconds seconds);
 
 // A limit as it was given: "50 ms", "1.5 s".
 [[nodiscard]] std::string limit_text(SimTime limit);

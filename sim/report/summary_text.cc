@@ -57,7 +57,9 @@ std::string work(const Summary& s) {
                                                 count_text(prefix.hit_tokens), count_text(prefix.looked_up_tokens),
                                                 share_text(ratio), count_text(prefix.hit_tokens_resumed)));
   }
-  text += labelled("makespan", fmt::format("{} in {} steps", time_text(s.makespan_s), count_text(s.steps)));
+  const std::string words = duration_words(s.makespan_s);
+  text += labelled("makespan", fmt::format("{}{} in {} steps", time_text(s.makespan_s),
+                                           words.empty() ? "" : " (" + words + ")", count_text(s.steps)));
   text += labelled("throughput", fmt::format("{} requests/s, {} output tokens/s", significant(s.requests_per_s),
                                              significant(s.output_tokens_per_s)));
   if (s.good_requests) {
@@ -99,8 +101,9 @@ std::string batch(const Summary& s) {
       "batch", fmt::format("running: mean {}, at most {}; waiting: mean {}, at most {}", significant(s.mean_running),
                            count_text(s.max_running), significant(s.mean_waiting), count_text(s.max_waiting)));
   if (s.preemptions == 0) return text + labelled("preemption", "none");
-  text += labelled("preemption", fmt::format("{} of {} requests; stalls of {} in all", count_text(s.preemptions),
-                                             count_text(s.preempted_requests), time_text(s.total_stall_s)));
+  text += labelled("preemption",
+                   fmt::format("{} preemptions of {} requests; stalls of {} in all", count_text(s.preemptions),
+                               count_text(s.preempted_requests), time_text(s.total_stall_s)));
   if (s.swapped_out == Bytes(0)) return text;
   return text + labelled("swap", fmt::format("{} out to the host, {} back",
                                              bytes_text(static_cast<double>(s.swapped_out.count())),
@@ -110,21 +113,19 @@ std::string batch(const Summary& s) {
 std::string memory(const Summary& s) {
   const auto capacity = static_cast<double>(s.capacity.count());
   const Unit unit = byte_unit(capacity);
+  const auto bytes = [&](double share) { return in_unit_of_column(share * capacity, unit, capacity); };
   TextTable table;
-  table.add({fmt::format("memory, {} for KV", bytes_text(capacity)), "mean", unit.name, "peak", unit.name});
-  metrics::MemoryShare sum;
+  table.add({fmt::format("memory: {} for KV", bytes_text(capacity)), "mean", unit.name, "peak", unit.name});
+  double mean_sum = 0;
   for (std::size_t i = 0; i < kMemoryStates; ++i) {
     const metrics::MemoryShare& m = s.memory[i];
-    table.add({fmt::format("  {}", kMemoryStateNames[i]), share_text(m.mean_share),
-               in_unit(m.mean_share * capacity, unit), share_text(m.peak_share),
-               in_unit(m.peak_share * capacity, unit)});
-    sum.mean_share += m.mean_share;
+    table.add({fmt::format("  {}", kMemoryStateNames[i]), share_text(m.mean_share), bytes(m.mean_share),
+               share_text(m.peak_share), bytes(m.peak_share)});
+    mean_sum += m.mean_share;
   }
-  table.add({"  all states", share_text(sum.mean_share), in_unit(sum.mean_share * capacity, unit)});
-  table.add({"  largest free region", share_text(s.largest_free_mean_share),
-             in_unit(s.largest_free_mean_share * capacity, unit),
-             fmt::format("least {}", share_text(s.largest_free_min_share)),
-             in_unit(s.largest_free_min_share * capacity, unit)});
+  table.add({"  all states", share_text(mean_sum), bytes(mean_sum)});
+  table.add({"  largest free region", share_text(s.largest_free_mean_share), bytes(s.largest_free_mean_share),
+             fmt::format("least {}", share_text(s.largest_free_min_share)), bytes(s.largest_free_min_share)});
   return table.text() +
          fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free)) +
          footnote(kMemoryDefinition);
