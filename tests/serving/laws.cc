@@ -218,6 +218,7 @@ class Laws {
       expect(row.memory.total() == capacity, "row {}: {} slots of {}", i, row.memory.total(), capacity);
       expect(row.running >= 0 && row.running <= s_.max_running && row.waiting >= 0 && row.waiting <= s_.max_waiting,
              "row {}: {} running, {} waiting", i, row.running, row.waiting);
+      expect(row.memory[MemoryState::external] == 0 || row.waiting > 0, "row {}: memory too torn, and nobody waits", i);
       tokens += row.output_tokens;
       computed += row.computed_tokens;
     }
