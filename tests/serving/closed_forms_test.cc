@@ -9,12 +9,15 @@ using namespace blockyard::serving_tests;
 
 namespace {
 
-// vllm-v1 with 2,048 tokens a step on blocks of 16, in steps of 10 ms.
-serving::RunResult run_with(const TraceFile& trace, const Sets& sets) {
+// vllm-v1 with 2,048 tokens a step on blocks of 16, in steps of 10 ms; on sums and step by step.
+serving::RunResult run_with(const TraceFile& trace, Sets sets) {
   const std::string yaml = small_engine(trace);
+  const serving::RunControl control{.go_on = {}, .time_series = true};
   const scenario::Document scenario = parsed(yaml, sets);
-  serving::RunResult result = serving::run(scenario, config_folder());
+  serving::RunResult result = serving::run(scenario, config_folder(), control);
   REQUIRE(broken_laws(result, scenario) == std::vector<std::string>{});
+  sets.emplace_back("engine.fast_forward=false");
+  REQUIRE(files_of(run(yaml, sets, control)) == files_of(result));
   return result;
 }
 
@@ -139,6 +142,73 @@ TEST_CASE("memory kept free at admission, or one block less, and nothing is pree
     CHECK(result.collector.records()[1].admitted == milliseconds(4000));
     CHECK(result.collector.records()[1].ended == milliseconds(8000));
   }
+}
+
+TEST_CASE("a stall lasts over a second preemption, until all is regained") {
+  // 10 usable blocks of 16, chunks of 16. A: 16 in, 60 out. B: 48 in, 48 out. After step k A has computed 15 + k
+  // tokens, and B, whose prompt takes three steps, 45 + k.
+  //   step 50   A's 65th token needs block 5, beside B's 6: B, with 94 tokens computed and 47 generated, has to go
+  //   51 to 55  B computes 80 tokens again, in 5 blocks
+  //   56        B's last 15 need block 6, beside A's 5: B itself has to go, with less than it had
+  //   57 to 60  B computes 64 again; A ends
+  //   61, 62    16 and 15 more: B has its 94 again, computes the 95th and generates its 48th, the last
+  const TraceFile trace({{SimTime(0), 16, 60, ""}, {SimTime(0), 48, 48, ""}});
+  const serving::RunResult result =
+      run_with(trace, {"kv_cache.budget=11 blocks", "engine.long_prefill_token_threshold=16"});
+  const metrics::RequestRecord& a = result.collector.records()[0];
+  const metrics::RequestRecord& b = result.collector.records()[1];
+  CHECK(a.preemptions == 0);
+  CHECK(a.ended == milliseconds(600));
+  CHECK(b.first_token == milliseconds(30));
+  CHECK(b.preemptions == 2);
+  CHECK(b.stall == milliseconds(620 - 490));
+  CHECK(b.recomputed_tokens == 80 + 94);
+  CHECK(b.ended == milliseconds(620));
+  CHECK(result.summary.computed_tokens == 75 + 95 + 174);
+  CHECK(result.summary.preempted_requests == 1);
+  CHECK(*result.summary.itl.max_s == seconds(130));
+}
+
+TEST_CASE("an urgent request overtakes a head that memory holds up") {
+  // 10 usable blocks. A holds 6 of them from its first decode on, and ends at 500 ms; B needs 6 and waits. C comes at
+  // 55 ms, needs one, and is more urgent: it is served in the step from 60 to 70.
+  const TraceFile trace({{SimTime(0), 80, 50, ",1"}, {milliseconds(5), 96, 2, ",1"}, {milliseconds(55), 10, 1, ",0"}},
+                        ",priority");
+  const auto ended = [&](const char* order) {
+    const serving::RunResult result =
+        run_with(trace, {"kv_cache.budget=11 blocks", fmt::format("engine.queue_order={}", order)});
+    CHECK(result.collector.records()[0].ended == milliseconds(500));
+    CHECK(result.collector.records()[1].admitted == milliseconds(500));
+    return result.collector.records()[2].ended;
+  };
+  CHECK(ended("priority") == milliseconds(70));
+  CHECK(ended("fcfs") == milliseconds(510));
+}
+
+TEST_CASE("memory in pieces is external while it is refused, and free again when the refused one leaves") {
+  // An arena of 100 slots, first-fit, exact regions. A, B and C hold 30 each; A ends at 100 ms and leaves holes of 30
+  // and
+  // 10. D comes at 105 and needs 35: from 110 on, when a step looks at it, the 40 are external. Its client leaves at
+  // 145, in the step that ends at 150. B and C end at 300.
+  const TraceFile trace(
+      {{SimTime(0), 21, 10, ""}, {SimTime(0), 1, 30, ""}, {SimTime(0), 1, 30, ""}, {milliseconds(105), 26, 10, ""}});
+  const Sets arena{"kv_cache.strategy=contiguous", "kv_cache.reservation=oracle", "kv_cache.placement=first_fit",
+                   "kv_cache.budget=100 tokens"};
+  Sets impatient = arena;
+  impatient.emplace_back("admission.abandon_after=40 ms");
+  const metrics::Summary leaves = run_with(trace, impatient).summary;
+  CHECK(leaves.timed_out == 1);
+  CHECK(leaves.refused_although_free == 1);
+  CHECK(leaves.makespan_s == seconds(300));
+  CHECK(share(leaves, MemoryState::external).mean_share == Approx(0.4 * 40 / 300).epsilon(1e-14));
+  CHECK(share(leaves, MemoryState::external).peak_share == 0.4);
+
+  // It stays: external until the arena is whole.
+  const metrics::Summary stays = run_with(trace, arena).summary;
+  CHECK(stays.finished == 4);
+  CHECK(stays.refused_although_free == 1);
+  CHECK(stays.makespan_s == seconds(400));
+  CHECK(share(stays, MemoryState::external).mean_share == Approx(0.4 * 190 / 400).epsilon(1e-14));
 }
 
 TEST_CASE("a chunk after a chunk: the token budget cuts a prompt") {
