@@ -13,28 +13,54 @@ namespace blockyard::cli {
 namespace po = boost::program_options;
 
 namespace {
+
 constexpr const char* kWords = "\x01words";  // no one can type it
+constexpr std::size_t kColumns = 100;
+
+// The pieces behind `line`, on as many lines as they need; a piece is never broken.
+std::string in_lines(std::string line, const std::vector<std::string>& pieces) {
+  std::string text;
+  for (const std::string& piece : pieces) {
+    if (line.size() + 1 + piece.size() > kColumns) {
+      text += line + "\n";
+      line = "      ";
+    }
+    line += " " + piece;
+  }
+  return text + line + "\n";
 }
+
+// The library leaves a space at the end of the lines that it breaks.
+std::string without_trailing_spaces(const std::string& text) {
+  std::string stripped;
+  for (const char c : text) {
+    if (c == '\n') stripped.erase(stripped.find_last_not_of(' ') + 1);
+    stripped += c;
+  }
+  return stripped;
+}
+
+}  // namespace
 
 Options::Options(std::string command, std::string doc) : command_(std::move(command)), doc_(std::move(doc)) {}
 
 void Options::flag(const std::string& name, const std::string& doc) {
   options_.add_options()(name.c_str(), doc.c_str());
   names_.push_back("--" + name);
-  usage_ += fmt::format(" [--{}]", name);
+  usage_.push_back(fmt::format("[--{}]", name));
 }
 
 void Options::value(const std::string& name, const std::string& meta, const std::string& doc) {
   options_.add_options()(name.c_str(), po::value<std::string>()->value_name(meta), doc.c_str());
   names_.push_back("--" + name);
-  usage_ += fmt::format(" [--{} {}]", name, meta);
+  usage_.push_back(fmt::format("[--{} {}]", name, meta));
 }
 
 void Options::values(const std::string& name, const std::string& meta, const std::string& doc) {
   options_.add_options()(name.c_str(), po::value<std::vector<std::string>>()->value_name(meta)->composing(),
                          doc.c_str());
   names_.push_back("--" + name);
-  usage_ += fmt::format(" [--{} {}]...", name, meta);
+  usage_.push_back(fmt::format("[--{} {}]...", name, meta));
 }
 
 void Options::words(const std::string& meta, std::size_t least, std::size_t most, const std::string& doc) {
@@ -86,11 +112,11 @@ std::string Options::help() const {
     const std::string word = least_words_ > 0 ? words_meta_ : "[" + words_meta_ + "]";
     words = " " + word + (most_words_ > 1 ? "..." : "");
   }
-  text << fmt::format("{}: {}\n\nusage: {}{}{}\n", command_, doc_, command_, words, usage_);
+  text << fmt::format("{}: {}\n\n{}", command_, doc_, in_lines(fmt::format("usage: {}{}", command_, words), usage_));
   if (most_words_ > 0) text << fmt::format("\n{}: {}\n", words_meta_, words_doc_);
   text << '\n' << options_;
   if (!epilogue_.empty()) text << '\n' << epilogue_ << '\n';
-  return text.str();
+  return without_trailing_spaces(text.str());
 }
 
 void Options::check_word_count() const {

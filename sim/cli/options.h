@@ -41,7 +41,7 @@ class Options {
   std::string command_;
   std::string doc_;
   std::string epilogue_;
-  std::string usage_;
+  std::vector<std::string> usage_;  // "[--out DIR]", ...
   std::string words_meta_;
   std::string words_doc_;
   std::size_t least_words_ = 0;

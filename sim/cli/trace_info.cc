@@ -58,6 +58,16 @@ std::string lengths_row(const char* name, const LengthStatistics& lengths) {
                      grouped(lengths.max.count()), grouped(lengths.sum.count()));
 }
 
+// One window alone has no dispersion.
+std::string dispersion_row(const TraceStatistics& trace) {
+  constexpr double kWindows = 2;
+  const auto of = [&](double dispersion, double window_s) {
+    return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.2f}", dispersion);
+  };
+  return fmt::format("  dispersion    {} in windows of 1 s, {} of 60 s (1 = Poisson; - = too short)\n",
+                     of(trace.dispersion_1s, 1), of(trace.dispersion_60s, 60));
+}
+
 void print(const std::string& file, const ReadReport& read, const TraceStatistics& trace, std::ostream& out) {
   out << fmt::format("{}: format {}\n", file, read.format);
   out << fmt::format("  rows          {} ({} dropped, {} out of order)\n", grouped(read.rows), grouped(read.dropped()),
@@ -74,8 +84,7 @@ void print(const std::string& file, const ReadReport& read, const TraceStatistic
                      grouped(trace.peak_in_1s));
   out << fmt::format("  gaps          CV {:.4f} (1 = Poisson), largest {:.4f} s\n", trace.gap_cv,
                      to_seconds(trace.largest_gap));
-  out << fmt::format("  dispersion    {:.2f} in windows of 1 s, {:.2f} of 60 s (1 = Poisson)\n", trace.dispersion_1s,
-                     trace.dispersion_60s);
+  out << dispersion_row(trace);
   out << "  tokens              mean      min      p50      p90      p99      max              sum\n";
   out << lengths_row("prompt", trace.prompt_tokens) << lengths_row("output", trace.output_tokens);
   out << fmt::format("  longest       {} tokens (prompt + output of one request)\n", grouped(trace.max_total.count()));

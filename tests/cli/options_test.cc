@@ -97,3 +97,24 @@ TEST_CASE("help is printed to out, asks for no words and names every option") {
   }
   CHECK(parsed.err.str().empty());
 }
+
+TEST_CASE("help keeps to 100 columns, breaks between options and leaves no space at a line's end") {
+  Options options("blockyard run", "simulate a scenario");
+  for (const char* name : {"first", "second", "third", "fourth", "fifth", "sixth"}) {
+    options.value(name, "SOMETHING", "a text that is long enough for the library to break it into two lines or three");
+  }
+  std::ostringstream out;
+  std::ostringstream err;
+  REQUIRE_FALSE(options.parse({"--help"}, {out, err}));
+  std::istringstream lines(out.str());
+  std::size_t usage_lines = 0;
+  for (std::string line; std::getline(lines, line);) {
+    INFO(line);
+    CHECK(line.size() <= 100);
+    CHECK_FALSE(line.ends_with(' '));
+    if (line.find("[--") == std::string::npos) continue;
+    ++usage_lines;
+    CHECK(line.ends_with(']'));
+  }
+  CHECK(usage_lines == 2);
+}
