@@ -159,7 +159,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   // The engine keeps one null block, so that a budget of N blocks serves N - 1.
   const bool null_block = paged && traits.null_block;
-  const Tokens block_size = scenario.tokens("kv_cache.block_size");
+  const Tokens block_size = paged ? scenario.tokens("kv_cache.block_size") : Tokens(1);
   const Tokens usable =
       paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
   if (usable <= Tokens(0)) {
@@ -173,12 +173,17 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   sched::EngineOptions options;
   options.batch = engine;
   options.strategy = strategy;
-  options.memory = {usable,
-                    block_size,
-                    s.max_model_len,
-                    scenario.choice("kv_cache.reservation"),
-                    scenario.choice("kv_cache.placement"),
-                    a.contents.get()};
+  // Only what the strategy uses is read, so that a key given for nothing is reported.
+  options.memory = {.capacity = usable,
+                    .block_size = block_size,
+                    .max_model_len = s.max_model_len,
+                    .reservation = "",
+                    .placement = "",
+                    .contents = a.contents.get()};
+  if (strategy == "contiguous") {
+    options.memory.reservation = scenario.choice("kv_cache.reservation");
+    options.memory.placement = scenario.choice("kv_cache.placement");
+  }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   options.swap = scenario.choice("preemption.mode") == "swap";
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU

@@ -70,7 +70,7 @@ TEST_CASE("what cannot be read is named, the others are compared all the same, s
   CHECK(conform({"--shrink", "a", "b"}).status == ExitStatus::bad_input);
 }
 
-TEST_CASE("--shrink writes a smaller run that differs still") {
+TEST_CASE("conform --shrink writes a smaller run that differs still") {
   const std::string file = altered_run();
   const std::string out = file + ".small";
   const Run run = conform({"--shrink", file, "--out", out});

@@ -65,7 +65,7 @@ TEST_CASE("an unknown command names the nearest one") {
             .err.starts_with("blockyard trace: no command \"inof\"; did you mean \"info\"?"));
 }
 
-TEST_CASE("--version prints name and number") {
+TEST_CASE("the option --version prints name and number") {
   const Outcome outcome = blockyard_with({"--version"});
   CHECK(outcome.status == ExitStatus::done);
   CHECK(outcome.out.starts_with("blockyard "));

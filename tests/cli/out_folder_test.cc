@@ -1,5 +1,7 @@
 #include "sim/cli/out_folder.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -10,7 +12,7 @@ using namespace blockyard::cli;
 namespace fs = std::filesystem;
 
 TEST_CASE("the folder is made with those above it, and may be there already") {
-  const fs::path top = fs::temp_directory_path() / "blockyard-out-folder-test";
+  const fs::path top = fs::temp_directory_path() / ("blockyard-out-folder-test-" + std::to_string(::getpid()));
   fs::remove_all(top);
   CHECK(prepare_out_folder(top / "a/b") == top / "a/b");
   CHECK(fs::is_directory(top / "a/b"));

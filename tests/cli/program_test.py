@@ -160,7 +160,7 @@ class TheProgram(unittest.TestCase):
 
     def test_ctrl_c_writes_what_is_done_and_says_so(self):
         # The progress line on the (pseudo) terminal tells that the run is under way; only then the signal is sent.
-        endless = self.write("endless.yaml", SCENARIO.replace("REQUESTS", "2000000000"))
+        endless = self.write("endless.yaml", SCENARIO.replace("REQUESTS", "100000000").replace("rate: 4", "rate: 10"))
         mine, theirs = pty.openpty()
         child = subprocess.Popen([BLOCKYARD, "run", endless, "--json", "--out", self.folder / "out"],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
@@ -174,7 +174,7 @@ class TheProgram(unittest.TestCase):
         os.close(mine)
         self.assertEqual(child.returncode, 130)
         summary = json.loads(out)
-        self.assertTrue(summary["partial"])
+        self.assertTrue(summary["interrupted"])
         self.assertGreater(summary["requests"]["finished"], 0)
         self.assertEqual(json.loads((self.folder / "out/summary.json").read_text()), summary)
 

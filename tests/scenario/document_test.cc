@@ -45,7 +45,7 @@ TEST_CASE("a union tells which of its kinds was given") {
   CHECK(read("admission: {watermark: 1 blocks}").blocks("admission.watermark") == Blocks(1));
 }
 
-TEST_CASE("--set wins over the file, the last over those before, and makes absent sections") {
+TEST_CASE("a --set wins over the file, the last over those before, and makes absent sections") {
   const std::vector<std::string> sets{"seed=7", "slo.ttft=250 ms", "seed=8", "name='a=b'"};
   const Document doc = read("seed: 3\n", sets);
   CHECK(doc.integer("seed") == 8);

@@ -123,7 +123,7 @@ TEST_CASE("all errors come at once") {
         "--set slo.ttf=1 s: slo.ttf: unknown key; did you mean \"ttft\"?");
 }
 
-TEST_CASE("--set goes through the same validation") {
+TEST_CASE("a --set goes through the same validation") {
   CHECK(errors_in("{}", {"engine.max_num_seqs=many"}) ==
         R"(--set engine.max_num_seqs=many: engine.max_num_seqs: expected an integer, found "many")");
   CHECK(errors_in("{}", {"engine.max_num_sequences=4"}) ==

@@ -1,5 +1,7 @@
 #include "sim/study/compare.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,7 +19,7 @@ const fs::path kConfigs = fs::path(BLOCKYARD_SOURCE_DIR) / "configs";
 
 // A scenario of 300 requests in a file that lives as long as the object.
 struct ScenarioFile {
-  fs::path path = fs::temp_directory_path() / "blockyard-compare-test.yaml";
+  fs::path path = fs::temp_directory_path() / ("blockyard-compare-test-" + std::to_string(::getpid()) + ".yaml");
 
   ScenarioFile() {
     std::ofstream(path) << R"(name: compare-test
