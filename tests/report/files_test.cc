@@ -116,7 +116,7 @@ TEST_CASE("a folder that cannot be made is an error, and nothing is left behind"
   CHECK_THROWS_AS(write_reports(folder.path / "out", collector.summarise(), collector), InputError);
   std::size_t files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(folder.path / "out"))
-    files += entry.is_regular_file() ? 1 : 0;
+    files += entry.is_regular_file() ? 1U : 0U;
   CHECK(files == 0);
 }
 

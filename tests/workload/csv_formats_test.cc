@@ -102,7 +102,8 @@ TEST_CASE("an unknown header names the columns found and wanted") {
   CHECK(error_of("Timestamp,Model,Request tokens\n5,ChatGPT,472\n") ==
         "trace:1: no known trace format; found \"Timestamp,Model,Request tokens\", wanted one of (or name the format)\n"
         "  azure: TIMESTAMP,ContextTokens,GeneratedTokens\n"
-        "  blockyard: arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session]\n"
+        "  blockyard: "
+        "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens]\n"
         "  mooncake: {\"timestamp\", \"input_length\", \"output_length\"[, \"hash_ids\"]}");
   TraceOptions named;
   named.format = "azure";

@@ -23,8 +23,8 @@ TEST_CASE("a written trace reads as it stands in the grammar") {
                      {SimTime(5'000'000'001), Tokens(1), Tokens(1), Tokens(1)}});
   write_csv(source, folder.path("out.csv"));
   CHECK(file_bytes(folder.path("out.csv")) ==
-        "arrival_s,prompt_tokens,output_tokens,max_tokens,priority,tenant,session\n"
-        "0,374,44,512,-1,2,3\n4.314489,396,109,109,0,0,0\n5.000000001,1,1,1,0,0,0\n");
+        "arrival_s,prompt_tokens,output_tokens,max_tokens,priority,tenant,session,prefix_id,prefix_tokens\n"
+        "0,374,44,512,-1,2,3,0,0\n4.314489,396,109,109,0,0,0,0,0\n5.000000001,1,1,1,0,0,0,0,0\n");
 }
 
 TEST_CASE("what is written is read back the same, to the ns") {
@@ -41,6 +41,9 @@ TEST_CASE("what is written is read back the same, to the ns") {
       request.priority = *rc::gen::arbitrary<std::int32_t>();
       request.tenant = *rc::gen::arbitrary<std::uint32_t>();
       request.session = *rc::gen::arbitrary<std::uint32_t>();
+      request.prefix = *rc::gen::arbitrary<std::uint32_t>();
+      request.prefix_tokens =
+          static_cast<std::int32_t>(*rc::gen::inRange<std::int64_t>(0, request.prompt_tokens.count() + 1));
       arrival += SimTime(*rc::gen::inRange<std::int64_t>(0, *rc::gen::element<std::int64_t>(2, 1'000'000, 1LL << 53)));
     }
     const TraceFolder folder;
