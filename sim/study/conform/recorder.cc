@@ -186,6 +186,7 @@ void RecorderV0::add_swaps(Json& line, const sched::Batch& batch) {
   add_unless_empty(line, "si", swaps_of(batch.swapped_in));
   if (!memory_->moves().empty()) {
     std::vector<std::uint32_t> ids;
+    ids.reserve(2 * memory_->moves().size());
     for (const auto& [source, destination] : memory_->moves()) {
       ids.push_back(source);
       ids.push_back(destination);
@@ -193,6 +194,7 @@ void RecorderV0::add_swaps(Json& line, const sched::Batch& batch) {
     line["sx"] = crc_of(ids);
   }
   std::vector<RequestId> ignored;
+  ignored.reserve(batch.ignored.size());
   for (const sched::Finish& f : batch.ignored) ignored.push_back(f.request);
   add_unless_empty(line, "ign", requests_of(ignored));
   ignored_ += static_cast<std::int64_t>(ignored.size());
