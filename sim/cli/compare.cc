@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <ostream>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "sim/cli/progress.h"
 #include "sim/report/comparison.h"
 #include "sim/report/files.h"
+#include "sim/report/summary_json.h"
 #include "sim/study/compare.h"
 
 namespace blockyard::cli {
@@ -39,13 +39,6 @@ std::vector<study::Variant> variants_of(const Options& options) {
   for (const std::string& text : options.values_of("vary")) axes.push_back(study::parse_axis(text));
   if (axes.empty()) options.fail("--vary is missing: what shall be compared? e.g. --vary kv_cache.block_size=16,32");
   return study::variants(axes);
-}
-
-void write_comparison(const std::filesystem::path& file, const std::string& json) {
-  std::ofstream out(file);
-  out << json << '\n';
-  out.close();
-  if (!out) throw InputError({file.string(), 0, 0}, "cannot be written");
 }
 
 ExitStatus status_of(const std::vector<report::Variant>& compared, std::size_t asked_for, Streams streams) {
@@ -98,10 +91,9 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
     return study::compare(options.words().front(), options.values_of("set"), variants, config_folder(), control);
   }();
 
-  const std::string json = report::comparison_json(compared).dump(2);
-  if (folder) write_comparison(*folder / "comparison.json", json);
+  if (folder) report::write_comparison(*folder, compared);
   if (options.has("json")) {
-    streams.out << json << '\n';
+    streams.out << report::json_text(report::comparison_json(compared));
   } else {
     streams.out << report::print_comparison(compared);
   }

@@ -61,7 +61,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
 
   if (folder) report::write_reports(*folder, result.summary, result.collector);
   if (options.has("json")) {
-    streams.out << report::summary_json(result.summary).dump(2) << '\n';
+    streams.out << report::json_text(report::summary_json(result.summary));
   } else {
     streams.out << report::print_summary(result.summary);
   }

@@ -79,6 +79,12 @@ void add_row(TextTable& table, const ComparisonRow& row, std::span<const Variant
   table.add(std::move(cells));
 }
 
+bool left_out(Show show, const Values& values) {
+  return show != Show::always && std::all_of(values.begin(), values.end(), [&](const auto& value) {
+           return !value || (show == Show::if_not_zero && *value == 0);
+         });
+}
+
 TextTable table_of(std::span<const Variant* const> variants) {
   TextTable table(2);
   add_labels(table, variants);
@@ -86,8 +92,7 @@ TextTable table_of(std::span<const Variant* const> variants) {
   for (const ComparisonRow& row : comparison_rows()) {
     Values values;
     for (const Variant* variant : variants) values.push_back(row.value(variant->summary));
-    const auto absent = [&](const auto& value) { return !value || (row.only_if_not_zero && *value == 0); };
-    if (row.only_if_not_zero && std::all_of(values.begin(), values.end(), absent)) continue;
+    if (left_out(row.show, values)) continue;
     if (row.group != group) {
       if (!group.empty()) table.add({});
       table.add({row.group});
@@ -116,12 +121,14 @@ std::string tables(const std::vector<Variant>& variants) {
   return text;
 }
 
-// Notes and provenance: once where all variants have the line, else under the labels of those that do.
+// Warnings, provenance and notes: once where all variants have the line, else under the labels of those that do.
 std::string origins(const std::vector<Variant>& variants) {
   std::vector<std::string> lines;
   const auto lines_of = [](const Variant& variant) {
-    std::vector<std::string> all = variant.summary.identity.provenance;
-    all.insert(all.end(), variant.summary.identity.notes.begin(), variant.summary.identity.notes.end());
+    const metrics::Summary& s = variant.summary;
+    std::vector<std::string> all = s.warnings;
+    all.insert(all.end(), s.identity.provenance.begin(), s.identity.provenance.end());
+    all.insert(all.end(), s.identity.notes.begin(), s.identity.notes.end());
     return all;
   };
   std::string text;

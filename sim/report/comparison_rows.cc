@@ -9,36 +9,45 @@ using metrics::Summary;
 using Rows = std::vector<ComparisonRow>;
 
 void add_count(Rows& rows, const char* group, const char* name, std::int64_t Summary::* member, bool ratio) {
-  rows.push_back({group, name, Figure::count, "", ratio, false,
+  rows.push_back({group, name, Figure::count, "", ratio, Show::always,
                   [member](const Summary& s) { return static_cast<double>(s.*member); }});
 }
 
 void add_number(Rows& rows, const char* group, const char* name, const char* unit, double Summary::* member) {
-  rows.push_back({group, name, Figure::number, unit, true, false, [member](const Summary& s) { return s.*member; }});
+  rows.push_back(
+      {group, name, Figure::number, unit, true, Show::always, [member](const Summary& s) { return s.*member; }});
 }
 
-void add_times(Rows& rows, const char* group, const std::string& name, Distribution Summary::* member,
-               bool only_if_not_zero) {
+void add_bytes(Rows& rows, const char* group, const char* name, Bytes Summary::* member, Show show) {
+  rows.push_back({group, name, Figure::bytes, "", true, show,
+                  [member](const Summary& s) { return static_cast<double>((s.*member).count()); }});
+}
+
+void add_times(Rows& rows, const char* group, const std::string& name, Distribution Summary::* member, Show show) {
   using Statistic = std::optional<Seconds> Distribution::*;
   for (const auto& [label, statistic] : {std::pair<const char*, Statistic>{" mean", &Distribution::mean_s},
                                          {" p50", &Distribution::p50_s},
                                          {" p99", &Distribution::p99_s}}) {
-    rows.push_back({group, name + label, Figure::time, "", true, only_if_not_zero,
+    rows.push_back({group, name + label, Figure::time, "", true, show,
                     [member, statistic = statistic](const Summary& s) { return s.*member.*statistic; }, member});
   }
 }
 
+std::optional<double> prefix_hit_share(const Summary& s) {
+  if (s.prefix_cache.looked_up_tokens == 0) return std::nullopt;
+  return static_cast<double>(s.prefix_cache.hit_tokens) / static_cast<double>(s.prefix_cache.looked_up_tokens);
+}
+
 void add_memory(Rows& rows) {
   constexpr const char* kGroup = "memory, mean shares";
-  rows.push_back({kGroup, "capacity", Figure::bytes, "", true, false,
-                  [](const Summary& s) { return static_cast<double>(s.capacity.count()); }});
+  add_bytes(rows, kGroup, "capacity", &Summary::capacity, Show::always);
   for (std::size_t i = 0; i < kMemoryStates; ++i) {
-    rows.push_back({kGroup, kMemoryStateNames[i], Figure::share, "", false, true,
+    rows.push_back({kGroup, kMemoryStateNames[i], Figure::share, "", false, Show::if_not_zero,
                     [i](const Summary& s) { return s.memory[i].mean_share; }});
   }
-  rows.push_back({kGroup, "live at its peak", Figure::share, "", false, false,
+  rows.push_back({kGroup, "live at its peak", Figure::share, "", false, Show::always,
                   [](const Summary& s) { return s.memory[static_cast<std::size_t>(MemoryState::live)].peak_share; }});
-  rows.push_back({kGroup, "largest free region", Figure::share, "", false, false,
+  rows.push_back({kGroup, "largest free region", Figure::share, "", false, Show::always,
                   [](const Summary& s) { return s.largest_free_mean_share; }});
   add_count(rows, kGroup, "refused although free", &Summary::refused_although_free, false);
 }
@@ -50,23 +59,18 @@ Rows make_rows() {
   add_count(rows, "requests", "rejected", &Summary::rejected, false);
   add_count(rows, "requests", "timed out", &Summary::timed_out, false);
   add_count(rows, "requests", "unfinished", &Summary::unfinished, false);
-  add_times(rows, "latency", "admission", &Summary::admission, false);
-  add_times(rows, "latency", "TTFT", &Summary::ttft, false);
-  add_times(rows, "latency", "TPOT", &Summary::tpot, false);
-  add_times(rows, "latency", "ITL", &Summary::itl, false);
-  add_times(rows, "latency", "E2E", &Summary::e2e, false);
-  rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, false, [](const Summary& summary) {
-                    const metrics::PrefixCacheUse& use = summary.prefix_cache;
-                    return use.looked_up_tokens > 0 ? std::optional<double>(static_cast<double>(use.hit_tokens) /
-                                                                            static_cast<double>(use.looked_up_tokens))
-                                                    : std::nullopt;
-                  }});
+  add_times(rows, "latency", "admission", &Summary::admission, Show::always);
+  add_times(rows, "latency", "TTFT", &Summary::ttft, Show::always);
+  add_times(rows, "latency", "TPOT", &Summary::tpot, Show::always);
+  add_times(rows, "latency", "ITL", &Summary::itl, Show::always);
+  add_times(rows, "latency", "E2E", &Summary::e2e, Show::always);
   add_number(rows, "throughput", "requests", "1/s", &Summary::requests_per_s);
   add_number(rows, "throughput", "output tokens", "1/s", &Summary::output_tokens_per_s);
-  rows.push_back({"throughput", "goodput, requests", Figure::number, "1/s", true, true,
+  rows.push_back({"throughput", "goodput, requests", Figure::number, "1/s", true, Show::if_sampled,
                   [](const Summary& s) { return s.goodput_requests_per_s; }});
   rows.push_back(
-      {"throughput", "makespan", Figure::time, "", true, false, [](const Summary& s) { return s.makespan_s; }});
+      {"throughput", "makespan", Figure::time, "", true, Show::always, [](const Summary& s) { return s.makespan_s; }});
+  rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, Show::if_sampled, prefix_hit_share});
   add_count(rows, "batch", "steps", &Summary::steps, true);
   add_number(rows, "batch", "running, mean", "", &Summary::mean_running);
   add_count(rows, "batch", "running, at most", &Summary::max_running, true);
@@ -75,7 +79,8 @@ Rows make_rows() {
   add_count(rows, "preemption", "preemptions", &Summary::preemptions, true);
   add_count(rows, "preemption", "requests preempted", &Summary::preempted_requests, true);
   add_count(rows, "preemption", "tokens recomputed", &Summary::recomputed_tokens, true);
-  add_times(rows, "preemption", "stall", &Summary::stall, true);
+  add_times(rows, "preemption", "stall", &Summary::stall, Show::if_sampled);
+  add_bytes(rows, "preemption", "swapped out", &Summary::swapped_out, Show::if_not_zero);
   add_memory(rows);
   return rows;
 }

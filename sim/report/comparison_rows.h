@@ -12,13 +12,16 @@ namespace blockyard::report {
 
 enum class Figure { count, number, time, bytes, share };
 
+// When a row is left out: if no variant has a sample of it, or if it is nothing in all of them.
+enum class Show { always, if_sampled, if_not_zero };
+
 struct ComparisonRow {
   std::string group;
   std::string name;
   Figure figure;
   const char* unit;  // "" where the figure brings its own
   bool ratio;        // its ratio to the first variant's says something
-  bool only_if_not_zero;
+  Show show;
   std::function<std::optional<double>(const metrics::Summary&)> value;  // none = no sample
   // The sample that a time is a statistic of: its mean chooses the unit, so that all of a sample's rows have one.
   metrics::Distribution metrics::Summary::* sample = nullptr;

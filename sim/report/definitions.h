@@ -10,11 +10,11 @@ namespace blockyard::report {
 inline constexpr const char* kLatencyDefinition =
     "latencies of finished requests: admission = first entry into the batch - arrival; TTFT = first output token - "
     "arrival; TPOT = (last - first output token) / (outputs - 1), none for one-token outputs; E2E = last output token "
-    "- arrival. ITL: every gap between consecutive output tokens of all requests, pooled; its quantiles are within "
-    "0.05 %, the others exact (linear between order statistics).";
+    "- arrival; E2E/token = E2E / outputs. ITL: every gap between consecutive output tokens of all requests, pooled; "
+    "its quantiles are within 0.05 %, the others exact (linear between order statistics).";
 inline constexpr const char* kThroughputDefinition =
     "throughput: finished requests, and all output tokens, over the makespan (first arrival to last event). goodput: "
-    "finished requests that meet every limit; all others are misses.";
+    "finished requests that meet every limit; all others are misses; one-token outputs meet any TPOT.";
 inline constexpr const char* kStallDefinition =
     "stall: from each preemption until the computed length is regained, summed over a preempted request's life.";
 inline constexpr const char* kMemoryDefinition =
@@ -22,11 +22,6 @@ inline constexpr const char* kMemoryDefinition =
     "reserved: held for tokens the request will write; over_reserved: held beyond its true end; tail: unfilled slots "
     "of the last block; padding: rounding of the placement; external: free, but in pieces too small for the head of "
     "the queue; free: the rest.";
-inline constexpr const char* kSmallSampleWarning =
-    "* fewer than 100 values: p99 lies between the two largest of them, and says little.";
-
-[[nodiscard]] inline bool small_sample(const metrics::Distribution& d) { return d.count > 0 && d.count < 100; }
-
 // "TTFT <= 1 s, TPOT <= 50 ms"
 [[nodiscard]] std::string slo_text(const metrics::Slo& slo);
 

@@ -32,27 +32,38 @@ void write_time_series(PendingFile& file, const metrics::Collector& collector) {
   file.close();
 }
 
-void write_summary(PendingFile& file, const metrics::Summary& summary) {
-  append(file, json_text(summary_json(summary)));
+void write_json(PendingFile& file, const nlohmann::ordered_json& json) {
+  append(file, json_text(json));
   file.close();
+}
+
+void make_folder(const std::filesystem::path& dir) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error) throw InputError(Place{dir.string()}, fmt::format("cannot be made a folder: {}", error.message()));
 }
 
 }  // namespace
 
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
                    const metrics::Collector& collector) {
-  std::error_code error;
-  std::filesystem::create_directories(dir, error);
-  if (error) throw InputError(Place{dir.string()}, fmt::format("cannot be made a folder: {}", error.message()));
+  make_folder(dir);
   PendingFile requests(dir / "requests.csv");
   PendingFile time_series(dir / "timeseries.csv");
   PendingFile whole(dir / "summary.json");
   write_requests(requests, collector);
   write_time_series(time_series, collector);
-  write_summary(whole, summary);
+  write_json(whole, summary_json(summary));
   requests.commit();
   time_series.commit();
   whole.commit();
+}
+
+void write_comparison(const std::filesystem::path& dir, const std::vector<Variant>& variants) {
+  make_folder(dir);
+  PendingFile file(dir / "comparison.json");
+  write_json(file, comparison_json(variants));
+  file.commit();
 }
 
 }  // namespace blockyard::report

@@ -4,14 +4,19 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "sim/metrics/collector.h"
 #include "sim/metrics/summary.h"
+#include "sim/report/comparison.h"
 
 namespace blockyard::report {
 
 // Makes `dir` if it does not exist. Throws InputError with the path where something cannot be written.
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
                    const metrics::Collector& collector);
+
+// comparison.json, likewise.
+void write_comparison(const std::filesystem::path& dir, const std::vector<Variant>& variants);
 
 }  // namespace blockyard::report

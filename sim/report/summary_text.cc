@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "sim/report/definitions.h"
 #include "sim/report/figures.h"
 #include "sim/report/text_table.h"
@@ -73,7 +71,7 @@ std::string work(const Summary& s) {
 
 void add_distribution(TextTable& table, const std::string& name, const metrics::Distribution& d) {
   const Unit unit = time_unit(d.mean_s.value_or(0));
-  std::vector<std::string> row{name + (small_sample(d) ? " *" : ""), unit.name, count_text(d.count)};
+  std::vector<std::string> row{name, unit.name, count_text(d.count)};
   for (const auto& value : {d.mean_s, d.p50_s, d.p90_s, d.p99_s, d.max_s}) row.push_back(in_unit(value, unit));
   table.add(std::move(row));
 }
@@ -86,13 +84,13 @@ std::string latency(const Summary& s) {
   add_distribution(table, "  TPOT", s.tpot);
   add_distribution(table, "  ITL", s.itl);
   add_distribution(table, "  E2E", s.e2e);
+  add_distribution(table, "  E2E/token", s.e2e_per_output_token);
   const bool preempted = s.preempted_requests > 0;
   if (preempted) add_distribution(table, "  stall", s.stall);
   std::string text = table.text();
   text += footnote(kLatencyDefinition);
   if (preempted) text += footnote(kStallDefinition);
-  const auto all = {s.admission, s.ttft, s.tpot, s.itl, s.e2e, s.stall};
-  if (std::any_of(all.begin(), all.end(), small_sample)) text += footnote(kSmallSampleWarning);
+  for (const std::string& warning : s.warnings) text += footnote("Warning: " + warning + ".");
   return text;
 }
 

@@ -24,6 +24,7 @@ inline metrics::Summary example_summary() {
   s.output_tokens = 4'087'100;
   s.computed_tokens = 26'440'000;
   s.recomputed_tokens = 12'345;
+  s.prefix_cache = {400, 300, 20};
   s.makespan_s = 3'512.25;
   s.steps = 181'233;
   s.admission = {19'300, 0.0123456, 0.0002, 0.0301, 0.25, 1.75};
@@ -31,6 +32,7 @@ inline metrics::Summary example_summary() {
   s.tpot = {19'200, 0.025, 0.0245, 0.0312, 0.0455, 0.1};
   s.itl = {4'067'800, 0.02475, 0.024, 0.03, 0.05, 2.75};
   s.e2e = {19'300, 5.5, 4.25, 11.5, 19.75, 42};
+  s.e2e_per_output_token = {19'300, 0.03, 0.0275, 0.045, 0.0725, 0.625};
   s.requests_per_s = 5.495053;
   s.output_tokens_per_s = 1163.67;
   s.slo.ttft = SimTime(1'000'000'000);
@@ -41,6 +43,8 @@ inline metrics::Summary example_summary() {
   s.preempted_requests = 8;
   s.total_stall_s = 3.5;
   s.stall = {8, 0.4375, 0.375, 0.75, 0.9375, 1.0};
+  s.swapped_out = Bytes(5'000);
+  s.swapped_in = Bytes(4'000);
   s.capacity = Bytes(60LL << 30);
   s.memory = {{{0.5, 0.875}, {0, 0}, {0.015625, 0.03125}, {0, 0}, {0.0002, 0.001}, {0, 0}, {0, 0}, {0.484175, 1.0}}};
   s.largest_free_mean_share = 0.25;
@@ -50,6 +54,7 @@ inline metrics::Summary example_summary() {
   s.max_running = 64;
   s.mean_waiting = 0.0678;
   s.max_waiting = 11;
+  s.warnings = metrics::warnings_of(s);
   return s;
 }
 

@@ -1,133 +1,188 @@
-// The files of a run: they read back to what was told, and a failure leaves nothing behind.
 #include "sim/report/files.h"
 
-#include <algorithm>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
-#include <filesystem>
+#include <csignal>
 #include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
+#include <iterator>
+#include <set>
 
 #include "sim/base/diagnostics.h"
 #include "sim/report/csv.h"
 #include "sim/report/summary_json.h"
+#include "tests/report/example_summary.h"
+#include "tests/report/lines.h"
 
-using namespace blockyard;
-using namespace blockyard::report;
-namespace fs = std::filesystem;
-
+namespace blockyard::report {
 namespace {
 
-struct Folder {
-  fs::path path =
-      fs::temp_directory_path() / ("blockyard-report-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
-  Folder() { fs::remove_all(path); }
+namespace fs = std::filesystem;
+
+// A folder of its own for each test, gone at its end.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "blockyard-report-XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path); }
+  ~Folder() { fs::remove_all(path_); }
+
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
 };
 
-std::vector<std::vector<std::string>> rows_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(file, line);) {
-    std::vector<std::string> fields;
-    std::string field;
-    std::istringstream row(line + ",");
-    while (std::getline(row, field, ',')) fields.push_back(field);
-    rows.push_back(fields);
-  }
-  return rows;
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Two slots of memory; request 0 gets tokens at 1.5 and 2.75 s, request 1 is rejected at 1 ns.
-metrics::Collector told() {
-  metrics::Collector c(
-      {.timeseries_interval = SimTime(1'000'000'000), .slo = {}, .slot_bytes = 10, .capacity_slots = 2});
-  const auto memory = [](std::int64_t live) {
-    MemoryPartition p;
-    p[MemoryState::live] = live;
-    p[MemoryState::free] = 2 - live;
-    return p;
-  };
-  c.set_memory(memory(0), 2);
-  const auto first = c.arrived(SimTime(0), Tokens(7));
-  c.advance(SimTime(1));
-  const auto second = c.arrived(SimTime(1), Tokens(9));
-  c.rejected(second, SimTime(1), metrics::RejectReason::never_fits);
-  c.admitted(first, SimTime(1));
-  c.set_memory(memory(1), 1);
-  c.advance(SimTime(1'500'000'000));
-  c.first_token(first, SimTime(1'500'000'000));
-  c.step(7, 1);
-  c.advance(SimTime(2'750'000'000));
-  c.token_gap(SimTime(1'250'000'000), 1);
-  c.step(1, 1);
-  c.finished(first, SimTime(2'750'000'000), Tokens(2));
-  return c;
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  return names;
+}
+
+// Requests that arrive every 0.1 s and end after 2 s, with a row a second.
+metrics::Collector collector_of(int requests) {
+  metrics::Collector::Options options;
+  options.capacity_slots = 1000;
+  options.slot_bytes = 16;
+  options.timeseries_interval = SimTime(kNanosecondsPerSecond);
+  metrics::Collector collector(options);
+  MemoryPartition all_free;
+  all_free[MemoryState::free] = 1000;
+  collector.set_memory(all_free, 1000);
+  for (int i = 0; i < requests; ++i) {
+    const SimTime now(i * 100'000'000LL);
+    collector.advance(now);
+    const metrics::RecordId id = collector.arrived(now, Tokens(100 + i));
+    collector.admitted(id, now);
+    collector.first_token(id, now + SimTime(500'000'000));
+    collector.finished(id, now + SimTime(2'000'000'000), Tokens(4));
+  }
+  return collector;
+}
+
+std::string message_of_failure(const fs::path& dir, const metrics::Collector& collector) {
+  try {
+    write_reports(dir, example_summary(), collector);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  FAIL("nothing went wrong");
+  return "";
+}
+
+TEST_CASE("three files, whole, in a folder that is made for them") {
+  const Folder folder;
+  const fs::path dir = folder.path() / "runs" / "first";
+  const metrics::Collector collector = collector_of(31);
+  write_reports(dir, example_summary(), collector);
+  CHECK(names_in(dir) == std::set<std::string>{"requests.csv", "summary.json", "timeseries.csv"});
+  CHECK(content(dir / "summary.json") == json_text(summary_json(example_summary())));
+
+  const std::vector<std::string> requests = lines_of(content(dir / "requests.csv"));
+  REQUIRE(requests.size() == 32U);
+  CHECK(requests[0] + "\n" == kRequestsHeader);
+  CHECK(requests[1] == "0,0,100,4,finished,,0,0.5,0.5,2,0,0,0");
+  CHECK(requests[31] == "30,3,130,4,finished,,0,0.5,0.5,2,0,0,0");
+
+  const std::vector<std::string> rows = lines_of(content(dir / "timeseries.csv"));
+  REQUIRE(rows.size() == 1 + collector.time_series().size());
+  CHECK(rows[1].starts_with("1,0,0,"));
+}
+
+TEST_CASE("files larger than any buffer come out whole, in order of arrival") {
+  const Folder folder;
+  write_reports(folder.path(), example_summary(), collector_of(40'000));
+  const std::vector<std::string> requests = lines_of(content(folder.path() / "requests.csv"));
+  REQUIRE(requests.size() == 40'001U);
+  for (std::size_t i = 1; i < requests.size(); ++i) {
+    const std::string start = std::to_string(i - 1) + ",";
+    if (!requests[i].starts_with(start)) FAIL("row " << i << ": " << requests[i]);
+  }
+}
+
+TEST_CASE("a second run takes the place of the first") {
+  const Folder folder;
+  write_reports(folder.path(), example_summary(), collector_of(20));
+  write_reports(folder.path(), example_summary(), collector_of(10));
+  CHECK(lines_of(content(folder.path() / "requests.csv")).size() == 11U);
+  CHECK(names_in(folder.path()).size() == 3U);
+}
+
+TEST_CASE("a comparison is a file of its own") {
+  const Folder folder;
+  const std::vector<Variant> variants{{"a", example_summary()}, {"b", example_summary()}};
+  write_comparison(folder.path(), variants);
+  CHECK(names_in(folder.path()) == std::set<std::string>{"comparison.json"});
+  CHECK(content(folder.path() / "comparison.json") == json_text(comparison_json(variants)));
+}
+
+TEST_CASE("a folder that is a file, or below one, is said with its path") {
+  const Folder folder;
+  const fs::path file = folder.path() / "taken";
+  std::ofstream(file) << "mine";
+  for (const fs::path& dir : {file, file / "below"}) {
+    const std::string message = message_of_failure(dir, collector_of(3));
+    INFO(message);
+    CHECK(message.starts_with(dir.string() + ": "));
+  }
+  CHECK(content(file) == "mine");
+}
+
+TEST_CASE("a folder in a file's place: nothing is written, nothing is left") {
+  const Folder folder;
+  fs::create_directory(folder.path() / "summary.json");
+  const std::string message = message_of_failure(folder.path(), collector_of(3));
+  CHECK(message == (folder.path() / "summary.json").string() + ": cannot be written: Is a directory");
+  CHECK(names_in(folder.path()) == std::set<std::string>{"summary.json"});
+}
+
+// A limit on the size of files, as a stand-in for a full disk: writing fails half way.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST_CASE("a disk that fills up leaves the files of the run before, and no part of the new ones") {
+  const Folder folder;
+  const metrics::Collector first = collector_of(10);
+  const metrics::Collector second = collector_of(40'000);
+  write_reports(folder.path(), example_summary(), first);
+  const std::string requests = content(folder.path() / "requests.csv");
+  const std::string series = content(folder.path() / "timeseries.csv");
+  std::string message;
+  {
+    const FullDisk disk(1'500'000);
+    message = message_of_failure(folder.path(), second);
+  }
+  CHECK(message == (folder.path() / "requests.csv").string() + ": cannot be written: File too large");
+  CHECK(names_in(folder.path()) == std::set<std::string>{"requests.csv", "summary.json", "timeseries.csv"});
+  CHECK(content(folder.path() / "requests.csv") == requests);
+  CHECK(content(folder.path() / "timeseries.csv") == series);
 }
 
 }  // namespace
-
-TEST_CASE("requests.csv has a row a request, exact to the nanosecond") {
-  const Folder folder;
-  const metrics::Collector collector = told();
-  write_reports(folder.path, collector.summarise(), collector);
-  const auto rows = rows_of(folder.path / "requests.csv");
-  REQUIRE(rows.size() == 3);
-  CHECK(rows[1] == std::vector<std::string>{"0", "0", "7", "2", "finished", "", "0.000000001", "1.5", "1.25", "2.75",
-                                            "0", "0", "0"});
-  CHECK(rows[2][1] == "0.000000001");
-  CHECK(rows[2][4] == "rejected");
-  CHECK(rows[2][5] == "never_fits");
-  CHECK(rows[2][7].empty());
-}
-
-TEST_CASE("timeseries.csv: the states of each row add up to the pool, tokens to the run's") {
-  const Folder folder;
-  const metrics::Collector collector = told();
-  write_reports(folder.path, collector.summarise(), collector);
-  const auto rows = rows_of(folder.path / "timeseries.csv");
-  REQUIRE(rows.size() == 4);  // the header, 1 s, 2 s, and the end
-  std::int64_t tokens = 0;
-  const auto column = [&](const std::string& name) {
-    const auto at = std::find(rows[0].begin(), rows[0].end(), name);
-    REQUIRE(at != rows[0].end());
-    return static_cast<std::size_t>(at - rows[0].begin());
-  };
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    std::int64_t bytes = 0;
-    for (const char* state : kMemoryStateNames) bytes += std::stoll(rows[i][column(std::string(state) + "_bytes")]);
-    CHECK(bytes == 20);
-    tokens += std::stoll(rows[i][column("output_tokens")]);
-  }
-  CHECK(tokens == 2);
-}
-
-TEST_CASE("a folder that cannot be made is an error, and nothing is left behind") {
-  const Folder folder;
-  fs::create_directories(folder.path);
-  std::ofstream(folder.path / "taken") << "a file";
-  const metrics::Collector collector = told();
-  CHECK_THROWS_AS(write_reports(folder.path / "taken", collector.summarise(), collector), InputError);
-  // requests.csv cannot be put where a folder stands: the others must not appear either.
-  fs::create_directories(folder.path / "out" / "requests.csv" / "in the way");
-  CHECK_THROWS_AS(write_reports(folder.path / "out", collector.summarise(), collector), InputError);
-  std::size_t files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(folder.path / "out"))
-    files += entry.is_regular_file() ? 1U : 0U;
-  CHECK(files == 0);
-}
-
-TEST_CASE("seconds are integer nanoseconds with a point") {
-  const auto text = [](std::int64_t ns) {
-    fmt::memory_buffer out;
-    append_seconds(out, SimTime(ns));
-    return fmt::to_string(out);
-  };
-  CHECK(text(0) == "0");
-  CHECK(text(1) == "0.000000001");
-  CHECK(text(1'500'000'000) == "1.5");
-  CHECK(text(12'000'000'000) == "12");
-}
+}  // namespace blockyard::report

@@ -1,0 +1,138 @@
+#include "sim/report/comparison.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "sim/report/comparison_rows.h"
+#include "sim/report/summary_json.h"
+#include "sim/report/text_table.h"
+#include "tests/report/example_summary.h"
+#include "tests/report/lines.h"
+
+namespace blockyard::report {
+namespace {
+
+metrics::Summary slower() {
+  metrics::Summary s = example_summary();
+  s.ttft.mean_s = 12;
+  s.mean_running = 7.5625;
+  s.memory[0].mean_share = 0.2;
+  s.memory[3].mean_share = 0.3;
+  return s;
+}
+
+// The words of the only row with this name.
+std::vector<std::string> row(const std::string& text, const std::string& name) {
+  std::vector<std::string> words;
+  int found = 0;
+  for (const std::string& line : lines_of(text)) {
+    if (!line.starts_with("  " + name + "  ")) continue;
+    ++found;
+    for (const std::string& word : split(line.substr(2 + name.size()), ' ')) {
+      if (!word.empty()) words.push_back(word);
+    }
+  }
+  INFO(name);
+  CHECK(found == 1);
+  return words;
+}
+
+using Words = std::vector<std::string>;
+
+TEST_CASE("figures stand side by side, in one unit, with their ratio to the first") {
+  const std::string text = print_comparison({{"strategy=paged", example_summary()}, {"strategy=contiguous", slower()}});
+  CHECK(lines_of(text).at(0).ends_with("strategy=paged  strategy=contiguous"));
+  CHECK(row(text, "arrived") == Words{"19,366", "19,366"});
+  CHECK(row(text, "TTFT mean") == Words{"s", "0.1875", "12.00", "64.0x"});
+  CHECK(row(text, "TTFT p50") == Words{"s", "0.1250", "0.1250", "1.00x"});  // the unit of its mean
+  CHECK(row(text, "running, mean") == Words{"30.25", "7.562", "0.250x"});
+  CHECK(row(text, "over_reserved") == Words{"0", "%", "30.0", "%"});
+  CHECK(row(text, "capacity") == Words{"GiB", "60.00", "60.00", "1.00x"});
+}
+
+TEST_CASE("rows are left out where no variant has anything to say") {
+  const auto has = [](const std::string& text, const char* name) { return text.find(name) != std::string::npos; };
+  metrics::Summary none = example_summary();
+  none.prefix_cache = {};
+  none.swapped_out = Bytes(0);
+  none.stall = {};
+  none.slo = {};
+  none.goodput_requests_per_s = std::nullopt;
+  const std::string without = print_comparison({{"a", none}, {"b", none}});
+  const std::string with = print_comparison({{"a", none}, {"b", example_summary()}});
+  for (const char* name : {"  prefix tokens found ", "  swapped out ", "  stall p99 ", "  goodput, requests "}) {
+    INFO(name);
+    CHECK_FALSE(has(without, name));
+    CHECK(has(with, name));
+  }
+  CHECK(row(with, "goodput, requests") == Words{"1/s", "-", "5.125"});  // no ratio to nothing
+  CHECK_FALSE(has(without, "\n  padding  "));
+}
+
+TEST_CASE("a goodput of nothing is shown: it is the worst there is") {
+  metrics::Summary s = example_summary();
+  s.good_requests = 0;
+  s.goodput_requests_per_s = 0;
+  CHECK(row(print_comparison({{"a", s}, {"b", s}}), "goodput, requests") == Words{"1/s", "0", "0"});
+}
+
+TEST_CASE("many variants fit the screen in several tables, each beginning with the first") {
+  std::vector<Variant> variants;
+  for (int i = 1; i <= 6; ++i) {
+    variants.push_back({"strategy=contiguous, reservation=length_" + std::to_string(i), example_summary()});
+  }
+  for (std::size_t n = 1; n <= variants.size(); ++n) {
+    const std::vector<Variant> shown(variants.begin(), variants.begin() + static_cast<std::ptrdiff_t>(n));
+    const std::string text = print_comparison(shown);
+    std::vector<int> times(variants.size() + 1);
+    int tables = 0;
+    for (const std::string& line : lines_of(text)) {
+      INFO(line);
+      CHECK(characters(line) <= 120);
+      CHECK_FALSE(line.ends_with(' '));
+      if (line == "requests") ++tables;
+      if (line.find("reservation=length_") == std::string::npos || line.starts_with("- ")) continue;
+      for (std::size_t i = 1; i < times.size(); ++i) {
+        if (line.find("length_" + std::to_string(i)) != std::string::npos) ++times[i];
+      }
+    }
+    CHECK(times[1] == tables);
+    for (std::size_t i = 2; i < times.size(); ++i) CHECK(times[i] == (i <= n ? 1 : 0));
+  }
+}
+
+TEST_CASE("notes that all share are told once, others with their variant") {
+  metrics::Summary other = example_summary();
+  other.identity.notes = {"key kv_cache.block_size is not used"};
+  const std::string text = print_comparison({{"a", example_summary()}, {"b", other}, {"c", other}});
+  CHECK(text.find("\n- roofline, constants of a100-80gb-sxm") != std::string::npos);
+  CHECK(text.find("\n- [a] trace: 3 rows") != std::string::npos);
+  CHECK(text.find("\n- [b; c] key kv_cache.block_size is not used\n") != std::string::npos);
+  CHECK(text.find("\n- p99 of fewer than 100 values") != std::string::npos);
+}
+
+TEST_CASE("an early end of any variant is told first") {
+  metrics::Summary stuck = example_summary();
+  stuck.stuck = "no progress";
+  CHECK(print_comparison({{"a", example_summary()}, {"b", stuck}}).starts_with("b:\nSTOPPED: no progress\n"));
+}
+
+TEST_CASE("every row has one name in its group and takes its figure from the summary") {
+  std::set<std::pair<std::string, std::string>> names;
+  for (const ComparisonRow& r : comparison_rows()) {
+    INFO(r.name);
+    CHECK(names.emplace(r.group, r.name).second);
+    CHECK(r.value(example_summary()).has_value());
+  }
+}
+
+TEST_CASE("the comparison for programs holds the summaries under their labels") {
+  const nlohmann::ordered_json j = comparison_json({{"a", example_summary()}, {"b", slower()}});
+  CHECK(j.at("schema") == "blockyard.comparison/1");
+  REQUIRE(j.at("variants").size() == 2U);
+  CHECK(j["variants"][1].at("label") == "b");
+  CHECK(j["variants"][1].at("summary") == summary_json(slower()));
+}
+
+}  // namespace
+}  // namespace blockyard::report

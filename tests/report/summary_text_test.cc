@@ -1,0 +1,159 @@
+#include "sim/report/summary_text.h"
+
+#include <catch2/catch.hpp>
+
+#include "sim/report/text_table.h"
+#include "tests/report/example_summary.h"
+#include "tests/report/lines.h"
+
+namespace blockyard::report {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+constexpr const char* kScreen = R"(
+chat-on-a100: llama-3-8b on 2 x a100-80gb-sxm, seed 7
+
+requests    19,366 arrived = 19,300 finished + 41 rejected (1 prompt_too_long, 40 queue_full) + 5
+            timed out + 20 unfinished
+tokens      22,361,001 prompt, 4,087,100 output; 26,440,000 computed, 12,345 of them again
+prefix hits 300 of 400 tokens looked up at admission, 75.0 %; 20 by resumed requests
+makespan    3,512 s (58 min 32 s) in 181,233 steps
+throughput  5.495 requests/s, 1,164 output tokens/s
+goodput     5.125 requests/s: 18,000 requests, 92.9 % of all, met TTFT <= 1 s, TPOT <= 50 ms
+  throughput: finished requests, and all output tokens, over the makespan (first arrival to last
+  event). goodput: finished requests that meet every limit; all others are misses; one-token outputs
+  meet any TPOT.
+
+latency      unit     values   mean     p50    p90    p99    max
+  admission  ms       19,300  12.35  0.2000  30.10  250.0  1,750
+  TTFT       ms       19,300  187.5   125.0  375.0  875.0  2,500
+  TPOT       ms       19,200  25.00   24.50  31.20  45.50  100.0
+  ITL        ms    4,067,800  24.75   24.00  30.00  50.00  2,750
+  E2E        s        19,300  5.500   4.250  11.50  19.75  42.00
+  E2E/token  ms       19,300  30.00   27.50  45.00  72.50  625.0
+  stall      ms            8  437.5   375.0  750.0  937.5  1,000
+  latencies of finished requests: admission = first entry into the batch - arrival; TTFT = first
+  output token - arrival; TPOT = (last - first output token) / (outputs - 1), none for one-token
+  outputs; E2E = last output token - arrival; E2E/token = E2E / outputs. ITL: every gap between
+  consecutive output tokens of all requests, pooled; its quantiles are within 0.05 %, the others
+  exact (linear between order statistics).
+  stall: from each preemption until the computed length is regained, summed over a preempted
+  request's life.
+  Warning: p99 of fewer than 100 values lies between the two largest and says little: stall_s 8.
+
+batch       running: mean 30.25, at most 64; waiting: mean 0.06780, at most 11
+preemption  12 preemptions of 8 requests; stalls of 3.500 s in all
+swap        4.883 KiB out to the host, 3.906 KiB back
+
+memory: 60.00 GiB for KV     mean    GiB         peak    GiB
+  live                     50.0 %  30.00       87.5 %  52.50
+  cached                      0 %      0          0 %      0
+  reserved                  1.6 %   0.94        3.1 %   1.88
+  over_reserved               0 %      0          0 %      0
+  tail                     <0.1 %   0.01        0.1 %   0.06
+  padding                     0 %      0          0 %      0
+  external                    0 %      0          0 %      0
+  free                     48.4 %  29.05      100.0 %  60.00
+  all states              100.0 %  60.00
+  largest free region      25.0 %  15.00  least 6.2 %   3.75
+  1,234 admissions refused although enough memory was free
+  shares of the KV pool, means weighted by time. live: tokens with an owner; cached: known content,
+  no owner; reserved: held for tokens the request will write; over_reserved: held beyond its true
+  end; tail: unfilled slots of the last block; padding: rounding of the placement; external: free,
+  but in pieces too small for the head of the queue; free: the rest.
+
+constants   roofline, constants of a100-80gb-sxm: whole-layer times within 6 % (MAPE)
+note        trace: 3 rows of zero length dropped
+)";
+
+TEST_CASE("the screen of a run") { CHECK("\n" + print_summary(example_summary()) == kScreen); }
+
+// Beside the screen above, so that it cannot hold a slip for truth.
+TEST_CASE("the example obeys the laws of a summary") {
+  const metrics::Summary s = example_summary();
+  CHECK(s.arrived == s.finished + s.rejected + s.timed_out + s.unfinished);
+  double shares = 0;
+  for (const metrics::MemoryShare& m : s.memory) {
+    shares += m.mean_share;
+    CHECK(m.mean_share <= m.peak_share);
+  }
+  CHECK(shares == Approx(1).epsilon(1e-12));
+  CHECK(*s.goodput_requests_per_s * s.makespan_s == Approx(static_cast<double>(*s.good_requests)).epsilon(1e-5));
+  CHECK(s.requests_per_s * s.makespan_s == Approx(static_cast<double>(s.finished)).epsilon(1e-5));
+}
+
+TEST_CASE("the states on the screen add up to all of the memory") {
+  double shares = 0;
+  double gibibytes = 0;
+  int states = 0;
+  for (const std::string& line : lines_of(print_summary(example_summary()))) {
+    for (const char* state : kMemoryStateNames) {
+      if (!line.starts_with("  " + std::string(state) + "  ")) continue;
+      // "  live      50.0 %  30.00  ...": after the name a share, a per cent sign, gibibytes.
+      std::vector<std::string> words;
+      for (const std::string& word : split(line, ' ')) {
+        if (!word.empty()) words.push_back(word);
+      }
+      if (words.at(1) != "<0.1") shares += std::stod(words.at(1));
+      gibibytes += std::stod(words.at(3));
+      ++states;
+    }
+  }
+  CHECK(states == static_cast<int>(kMemoryStates));
+  CHECK(shares == Approx(100).margin(0.2));
+  CHECK(gibibytes == Approx(60).margin(0.02));
+}
+
+TEST_CASE("no line is longer than the screen is wide, however long the names and reasons") {
+  metrics::Summary s = example_summary();
+  s.identity.notes.push_back(std::string("a note of many words ") + std::string(40, 'x') + " and " +
+                             std::string(60, 'y') + " and so on and so forth");
+  s.stuck =
+      "no progress for 10000 steps: 3 running, 17 waiting, none of whom can be given the memory that they need, "
+      "whatever is taken from the others";
+  s.interrupted = true;
+  for (const std::string& line : lines_of(print_summary(s))) {
+    INFO(line);
+    CHECK(characters(line) <= 100);
+    CHECK_FALSE(line.ends_with(' '));
+  }
+}
+
+TEST_CASE("an early end is told before anything else") {
+  metrics::Summary s = example_summary();
+  s.interrupted = true;
+  CHECK(print_summary(s).starts_with("INTERRUPTED: "));
+  s.interrupted = false;
+  s.stuck = "no progress";
+  CHECK(print_summary(s).starts_with("STOPPED: no progress\n"));
+}
+
+TEST_CASE("what does not apply is left out") {
+  metrics::Summary s = example_summary();
+  CHECK(contains(print_summary(s), "\ngoodput "));
+  CHECK(contains(print_summary(s), "\nprefix hits "));
+  CHECK(contains(print_summary(s), "\nswap "));
+  s.slo = {};
+  s.good_requests = std::nullopt;
+  s.goodput_requests_per_s = std::nullopt;
+  s.prefix_cache = {};
+  s.preemptions = s.preempted_requests = 0;
+  s.stall = {};
+  s.swapped_out = s.swapped_in = Bytes(0);
+  const std::string text = print_summary(s);
+  CHECK_FALSE(contains(text, "\ngoodput "));
+  CHECK_FALSE(contains(text, "\nprefix hits "));
+  CHECK_FALSE(contains(text, "\nswap "));
+  CHECK(contains(text, "preemption  none\n"));
+}
+
+TEST_CASE("a run without requests or memory has a screen without numbers that are none") {
+  const std::string text = print_summary(metrics::Summary{});
+  CHECK_FALSE(contains(text, "nan"));
+  CHECK_FALSE(contains(text, "inf"));
+  CHECK(contains(text, "requests    0 arrived = 0 finished"));
+}
+
+}  // namespace
+}  // namespace blockyard::report
