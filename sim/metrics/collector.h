@@ -51,10 +51,12 @@ class Collector {
   void swapped_in(Bytes bytes) { swapped_in_ += bytes; }
   void recomputed(RecordId id, Tokens tokens);
   void finished(RecordId id, SimTime now, Tokens generated);
-  // Of admitted requests: tokens looked up in the prefix cache, tokens found, and those found by requests that resumed.
-  void prefix_lookups(std::int64_t looked_up, std::int64_t hit, std::int64_t hit_resumed) {
+  // Of admitted requests: tokens looked up in the prefix cache and found, and both by requests that resumed.
+  void prefix_lookups(std::int64_t looked_up, std::int64_t hit, std::int64_t looked_up_resumed,
+                      std::int64_t hit_resumed) {
     prefix_.looked_up_tokens += looked_up;
     prefix_.hit_tokens += hit;
+    prefix_.looked_up_tokens_resumed += looked_up_resumed;
     prefix_.hit_tokens_resumed += hit_resumed;
   }
   void refused_although_free() { ++refused_although_free_; }

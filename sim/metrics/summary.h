@@ -52,12 +52,20 @@ struct MemoryShare {
   double peak_share = 0;
 };
 
-// Tokens of admitted requests, once an admission: looked up in the prefix cache, found there, and of those found by
-// requests that resumed after a preemption (mostly their own blocks). All 0 without a prefix cache.
+// Tokens of admitted requests, once an admission: looked up in the prefix cache and found there; and how many of both
+// by requests that resumed after a preemption, which mostly find their own blocks. All 0 without a prefix cache.
 struct PrefixCacheUse {
   std::int64_t looked_up_tokens = 0;
   std::int64_t hit_tokens = 0;
+  std::int64_t looked_up_tokens_resumed = 0;
   std::int64_t hit_tokens_resumed = 0;
+
+  // Of first admissions: what prompts share. None if nothing was looked up.
+  [[nodiscard]] std::optional<double> hit_ratio() const {
+    const std::int64_t looked_up = looked_up_tokens - looked_up_tokens_resumed;
+    if (looked_up == 0) return std::nullopt;
+    return static_cast<double>(hit_tokens - hit_tokens_resumed) / static_cast<double>(looked_up);
+  }
 };
 
 struct Summary {
@@ -108,6 +116,12 @@ struct Summary {
   double largest_free_mean_share = 0;
   double largest_free_min_share = 0;
   std::int64_t refused_although_free = 0;  // admissions refused though enough memory was free, one a request and wait
+
+  // Good requests among all that arrived; none without an slo.
+  [[nodiscard]] std::optional<double> good_share() const {
+    if (!good_requests || arrived == 0) return std::nullopt;
+    return static_cast<double>(*good_requests) / static_cast<double>(arrived);
+  }
 
   double mean_running = 0;
   std::int64_t max_running = 0;

@@ -33,11 +33,6 @@ void add_times(Rows& rows, const char* group, const std::string& name, Distribut
   }
 }
 
-std::optional<double> prefix_hit_share(const Summary& s) {
-  if (s.prefix_cache.looked_up_tokens == 0) return std::nullopt;
-  return static_cast<double>(s.prefix_cache.hit_tokens) / static_cast<double>(s.prefix_cache.looked_up_tokens);
-}
-
 void add_memory(Rows& rows) {
   constexpr const char* kGroup = "memory, mean shares";
   add_bytes(rows, kGroup, "capacity", &Summary::capacity, Show::always);
@@ -68,9 +63,12 @@ Rows make_rows() {
   add_number(rows, "throughput", "output tokens", "1/s", &Summary::output_tokens_per_s);
   rows.push_back({"throughput", "goodput, requests", Figure::number, "1/s", true, Show::if_sampled,
                   [](const Summary& s) { return s.goodput_requests_per_s; }});
+  rows.push_back({"throughput", "good, share of all", Figure::share, "", false, Show::if_sampled,
+                  [](const Summary& s) { return s.good_share(); }});
   rows.push_back(
       {"throughput", "makespan", Figure::time, "", true, Show::always, [](const Summary& s) { return s.makespan_s; }});
-  rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, Show::if_sampled, prefix_hit_share});
+  rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, Show::if_sampled,
+                  [](const Summary& s) { return s.prefix_cache.hit_ratio(); }});
   add_count(rows, "batch", "steps", &Summary::steps, true);
   add_number(rows, "batch", "running, mean", "", &Summary::mean_running);
   add_count(rows, "batch", "running, at most", &Summary::max_running, true);

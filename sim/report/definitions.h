@@ -21,7 +21,8 @@ inline constexpr const char* kMemoryDefinition =
     "shares of the KV pool, means weighted by time. live: tokens with an owner; cached: known content, no owner; "
     "reserved: held for tokens the request will write; over_reserved: held beyond its true end; tail: unfilled slots "
     "of the last block; padding: rounding of the placement; external: free, but in pieces too small for the head of "
-    "the queue; free: the rest.";
+    "the queue; free: the rest. Largest free region: what one request could get; it counts cached blocks, which make "
+    "room.";
 // "TTFT <= 1 s, TPOT <= 50 ms"
 [[nodiscard]] std::string slo_text(const metrics::Slo& slo);
 

@@ -43,6 +43,7 @@ ordered_json goodput_json(const metrics::Summary& s) {
   ordered_json j;
   j["slo"] = {{"ttft_s", limit(s.slo.ttft)}, {"tpot_s", limit(s.slo.tpot)}, {"e2e_s", limit(s.slo.e2e)}};
   j["good_requests"] = *s.good_requests;
+  j["good_share"] = number_or_null(s.good_share());
   j["requests_per_s"] = number_or_null(s.goodput_requests_per_s);
   return j;
 }
@@ -85,13 +86,11 @@ ordered_json summary_json(const metrics::Summary& s) {
                  {"computed", s.computed_tokens},
                  {"recomputed", s.recomputed_tokens}};
   const metrics::PrefixCacheUse& prefix = s.prefix_cache;
-  const bool used = prefix.looked_up_tokens > 0;
   j["prefix_cache"] = {{"looked_up_tokens", prefix.looked_up_tokens},
                        {"hit_tokens", prefix.hit_tokens},
+                       {"looked_up_tokens_resumed", prefix.looked_up_tokens_resumed},
                        {"hit_tokens_resumed", prefix.hit_tokens_resumed},
-                       {"hit_ratio", used ? ordered_json(static_cast<double>(prefix.hit_tokens) /
-                                                         static_cast<double>(prefix.looked_up_tokens))
-                                          : ordered_json(nullptr)}};
+                       {"hit_ratio", number_or_null(prefix.hit_ratio())}};
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
   j["latency"] = {{"admission_s", distribution_json(s.admission)},

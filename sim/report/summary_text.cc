@@ -50,10 +50,15 @@ std::string work(const Summary& s) {
                                          count_text(s.computed_tokens), count_text(s.recomputed_tokens)));
   const metrics::PrefixCacheUse& prefix = s.prefix_cache;
   if (prefix.looked_up_tokens > 0) {
-    const double ratio = static_cast<double>(prefix.hit_tokens) / static_cast<double>(prefix.looked_up_tokens);
-    text += labelled("prefix hits", fmt::format("{} of {} tokens looked up at admission, {}; {} by resumed requests",
-                                                count_text(prefix.hit_tokens), count_text(prefix.looked_up_tokens),
-                                                share_text(ratio), count_text(prefix.hit_tokens_resumed)));
+    const bool resumed = prefix.looked_up_tokens_resumed > 0;
+    text += labelled(
+        "prefix hits",
+        fmt::format("{} of {} prompt tokens, {}{}", count_text(prefix.hit_tokens - prefix.hit_tokens_resumed),
+                    count_text(prefix.looked_up_tokens - prefix.looked_up_tokens_resumed),
+                    share_text(prefix.hit_ratio().value_or(0)),
+                    resumed ? fmt::format("; {} of {} by resumed requests", count_text(prefix.hit_tokens_resumed),
+                                          count_text(prefix.looked_up_tokens_resumed))
+                            : ""));
   }
   const std::string words = duration_words(s.makespan_s);
   text += labelled("makespan", fmt::format("{}{} in {} steps", time_text(s.makespan_s),
@@ -61,7 +66,7 @@ std::string work(const Summary& s) {
   text += labelled("throughput", fmt::format("{} requests/s, {} output tokens/s", significant(s.requests_per_s),
                                              significant(s.output_tokens_per_s)));
   if (s.good_requests) {
-    const double share = s.arrived > 0 ? static_cast<double>(*s.good_requests) / static_cast<double>(s.arrived) : 0;
+    const double share = s.good_share().value_or(0);
     text += labelled("goodput", fmt::format("{} requests/s: {} requests, {} of all, met {}",
                                             significant(s.goodput_requests_per_s.value_or(0)),
                                             count_text(*s.good_requests), share_text(share), slo_text(s.slo)));

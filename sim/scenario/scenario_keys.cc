@@ -45,7 +45,7 @@ Keys served_keys(const Vocabulary& names) {
        .accepts = {{Kind::integer, between(1, 1024)}},
        .fallback = "1",
        .doc = "GPUs that share every layer",
-       .aliases = {"tp", "tp_size", "tensor_parallel"}},
+       .aliases = {"tp", "tp_size", "tensor_parallel", "gpus", "num_gpus"}},
       {.path = "hardware.gpu_memory_utilization",
        .accepts = {{Kind::real, above_up_to(0, 1)}},
        .fallback = "0.9",

@@ -43,7 +43,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   batch_.admitted.clear();
   batch_.preempted.clear();
   batch_.refused_although_free = 0;
-  batch_.looked_up = batch_.hit = batch_.hit_resumed = 0;
+  batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
   planned_.clear();
   cohort_planned_ = false;
   budget_ = options_.max_num_batched_tokens;
@@ -207,7 +207,10 @@ void RunningFirst::admit_waiting() {
     s.computed = hit;
     batch_.looked_up += s.length().count();
     batch_.hit += hit.count();
-    if (s.admitted) batch_.hit_resumed += hit.count();
+    if (s.admitted) {
+      batch_.looked_up_resumed += s.length().count();
+      batch_.hit_resumed += hit.count();
+    }
     waiting_->pop_front();
     running_.append(id);
     prefilling_.push_back(id);

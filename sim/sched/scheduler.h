@@ -52,6 +52,7 @@ struct Batch {
   // resumed.
   std::int64_t looked_up = 0;
   std::int64_t hit = 0;
+  std::int64_t looked_up_resumed = 0;
   std::int64_t hit_resumed = 0;
   std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
 

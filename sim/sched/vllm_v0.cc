@@ -43,7 +43,7 @@ const Batch& VllmV0::schedule(SimTime now) {
   batch_.swapped_in.clear();
   batch_.ignored.clear();
   batch_.failure = "";
-  batch_.looked_up = batch_.hit = batch_.hit_resumed = 0;
+  batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
 
   if (options_.chunked_prefill) {
     schedule_chunked();

@@ -111,8 +111,12 @@ void VllmV0::admit_prefills(Chunking chunking) {
     prefills_.push_back({id, fresh, true, r.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted});
     batch_.looked_up += r.length().count();
     batch_.hit += fresh.cached.count();
-    if (r.admitted) batch_.hit_resumed += fresh.cached.count();
-    if (!r.admitted) batch_.admitted.push_back(r.id);
+    if (r.admitted) {
+      batch_.looked_up_resumed += r.length().count();
+      batch_.hit_resumed += fresh.cached.count();
+    } else {
+      batch_.admitted.push_back(r.id);
+    }
     r.admitted = true;
     budget_.add_tokens(id, fresh.uncached);
     budget_.add_seat(id);

@@ -16,6 +16,8 @@ namespace {
 using scenario::Document;
 using scenario::Kind;
 
+double gib(Bytes bytes) { return static_cast<double>(bytes.count()) / (1LL << 30); }
+
 struct Served {
   model::ModelSpec model;
   GpuEntry gpu;
@@ -24,7 +26,8 @@ struct Served {
   model::ElementType kv_dtype = model::ElementType::bf16;
 };
 
-Served served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) {
+// None if an entry cannot be read; what is wrong with it goes to `errors`.
+std::optional<Served> served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) try {
   Served s{load_model(scenario, configs), load_gpu(scenario, configs),
            scenario.integer("hardware.tensor_parallel_size"), Tokens(0), model::ElementType::bf16};
   model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
@@ -36,6 +39,9 @@ Served served(const Document& scenario, const std::filesystem::path& configs, Di
   s.kv_dtype =
       scenario.is_word("kv_cache.dtype", "auto") ? own : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
+} catch (const InputError& error) {
+  for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
+  return std::nullopt;
 }
 
 model::BudgetRequest budget_request(const Document& scenario) {
@@ -58,8 +64,7 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   if (result.kv_bytes <= Bytes(0)) {
     std::string arithmetic;
     for (const model::BudgetLine& line : result.lines) {
-      arithmetic +=
-          fmt::format("\n    {:>9.2f} GiB  {}", static_cast<double>(line.bytes.count()) / (1LL << 30), line.name);
+      arithmetic += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
     }
     errors.add(scenario.place("model"), fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}",
                                                     s.model.name, s.tensor_parallel, s.gpu.spec.name, arithmetic));
@@ -140,16 +145,23 @@ metrics::Slo slo(const Document& scenario) {
 
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs) {
   Diagnostics errors;
-  const Served s = served(scenario, configs, errors);
+  Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
+  const bool cached =
+      paged && (scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
+                                                                : scenario.boolean("prefix_cache.enable"));
+  if (cached) a.contents = std::make_unique<PromptContents>();
+  const std::optional<Served> maybe = served(scenario, configs, errors);
+  Requests requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1),
+                                    cached ? &a.contents->store() : nullptr, errors);
   errors.throw_if_any();  // what follows needs a model that the GPUs can split
+  const Served& s = *maybe;
 
   const model::MemoryBudget memory_budget = budget(scenario, s, paged, errors);
   const sched::RunningFirstOptions engine = engine_options(scenario, s, errors);
   errors.throw_if_any();
 
-  Assembly a;
   a.cost = cost_model(scenario, s, errors);
   const std::string& scheduler = scenario.choice("engine.scheduler");
   const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
@@ -216,8 +228,6 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.fast_forward = engine.fast_forward;
   a.replica.async_scheduling = scenario.boolean("engine.async_scheduling");
 
-  Requests requests = make_requests(scenario, s.max_model_len, cached ? &a.contents->store() : nullptr, errors);
-  errors.throw_if_any();
   a.requests = std::move(requests.source);
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
@@ -238,6 +248,14 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     a.identity.notes.push_back(
         fmt::format("engine.max_model_len = {} goes beyond the {} positions that {} was made for",
                     s.max_model_len.count(), s.model.max_position_embeddings, s.model.name));
+  }
+  if (scenario.is("kv_cache.budget", Kind::bytes)) {
+    const Bytes each = scenario.bytes("kv_cache.budget");
+    if (s.tensor_parallel > 1) a.identity.notes.push_back("kv_cache.budget in bytes is that of each GPU");
+    if (each > s.gpu.spec.memory_bytes) {
+      a.identity.notes.push_back(fmt::format("kv_cache.budget = {:.2f} GiB is more than the {:.2f} GiB of a {}",
+                                             gib(each), gib(s.gpu.spec.memory_bytes), s.gpu.spec.name));
+    }
   }
   if (null_block) {
     a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",

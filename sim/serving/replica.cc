@@ -136,7 +136,8 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
         "the engine died while it scheduled: {}; {} running, {} waiting, {} of {} grains of KV memory free",
         batch.failure, scheduler_->running(), scheduler_->waiting(), memory_->available(), memory_->total_grains());
   }
-  if (contents_ != nullptr) collector_->prefix_lookups(batch.looked_up, batch.hit, batch.hit_resumed);
+  if (contents_ != nullptr)
+    collector_->prefix_lookups(batch.looked_up, batch.hit, batch.looked_up_resumed, batch.hit_resumed);
   for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
 }
 

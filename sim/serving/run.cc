@@ -19,6 +19,20 @@ void note_what_was_read(const workload::TraceSource& trace, std::vector<std::str
   notes.push_back(std::move(note));
 }
 
+// Figures are of the others: with more than one in a hundred turned away they describe another workload.
+void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& summary) {
+  const auto warn = [&](metrics::RejectReason reason, const std::string& why) {
+    const std::int64_t n = summary.rejected_by_reason[static_cast<std::size_t>(reason)];
+    if (100 * n <= summary.arrived) return;
+    summary.warnings.push_back(
+        fmt::format("{} of {} requests were rejected, {}: all latencies are of the others", n, summary.arrived, why));
+  };
+  warn(metrics::RejectReason::prompt_too_long,
+       fmt::format("their prompts reach engine.max_model_len = {}", admission.max_model_len.count()));
+  warn(metrics::RejectReason::never_fits, "the KV pool could never hold them (kv_cache.budget)");
+  warn(metrics::RejectReason::queue_full, "the queue was full (admission.max_queue)");
+}
+
 }  // namespace
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
@@ -35,6 +49,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   summary.interrupted = end.interrupted;
   summary.stuck = end.stuck;
   if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);
+  warn_of_rejections(a.admission, summary);
   for (const std::string& key : scenario.unused()) {
     summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
   }

@@ -24,7 +24,7 @@ inline metrics::Summary example_summary() {
   s.output_tokens = 4'087'100;
   s.computed_tokens = 26'440'000;
   s.recomputed_tokens = 12'345;
-  s.prefix_cache = {400, 300, 20};
+  s.prefix_cache = {420, 320, 20, 20};
   s.makespan_s = 3'512.25;
   s.steps = 181'233;
   s.admission = {19'300, 0.0123456, 0.0002, 0.0301, 0.25, 1.75};

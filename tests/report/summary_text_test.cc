@@ -17,7 +17,7 @@ chat-on-a100: llama-3-8b on 2 x a100-80gb-sxm, seed 7
 requests    19,366 arrived = 19,300 finished + 41 rejected (1 prompt_too_long, 40 queue_full) + 5
             timed out + 20 unfinished
 tokens      22,361,001 prompt, 4,087,100 output; 26,440,000 computed, 12,345 of them again
-prefix hits 300 of 400 tokens looked up at admission, 75.0 %; 20 by resumed requests
+prefix hits 300 of 400 prompt tokens, 75.0 %; 20 of 20 by resumed requests
 makespan    3,512 s (58 min 32 s) in 181,233 steps
 throughput  5.495 requests/s, 1,164 output tokens/s
 goodput     5.125 requests/s: 18,000 requests, 92.9 % of all, met TTFT <= 1 s, TPOT <= 50 ms
@@ -61,7 +61,8 @@ memory: 60.00 GiB for KV     mean    GiB         peak    GiB
   shares of the KV pool, means weighted by time. live: tokens with an owner; cached: known content,
   no owner; reserved: held for tokens the request will write; over_reserved: held beyond its true
   end; tail: unfilled slots of the last block; padding: rounding of the placement; external: free,
-  but in pieces too small for the head of the queue; free: the rest.
+  but in pieces too small for the head of the queue; free: the rest. Largest free region: what one
+  request could get; it counts cached blocks, which make room.
 
 constants   roofline, constants of a100-80gb-sxm: whole-layer times within 6 % (MAPE)
 note        trace: 3 rows of zero length dropped
