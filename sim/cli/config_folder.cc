@@ -11,7 +11,7 @@ namespace blockyard::cli {
 namespace fs = std::filesystem;
 
 fs::path config_folder() {
-  const fs::path built_with = BLOCKYARD_CONFIG_DIR;
+  fs::path built_with = BLOCKYARD_CONFIG_DIR;
   if (fs::is_directory(built_with / "models")) return built_with;
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);

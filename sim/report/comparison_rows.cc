@@ -29,7 +29,7 @@ void add_times(Rows& rows, const char* group, const std::string& name, Distribut
                                          {" p50", &Distribution::p50_s},
                                          {" p99", &Distribution::p99_s}}) {
     rows.push_back({group, name + label, Figure::time, "", true, show,
-                    [member, statistic = statistic](const Summary& s) { return s.*member.*statistic; }, member});
+                    [member, of = statistic](const Summary& s) { return s.*member.*of; }, member});
   }
 }
 
@@ -86,8 +86,8 @@ Rows make_rows() {
 }  // namespace
 
 const std::vector<ComparisonRow>& comparison_rows() {
-  static const std::vector<ComparisonRow> kRows = make_rows();
-  return kRows;
+  static const std::vector<ComparisonRow> rows = make_rows();
+  return rows;
 }
 
 }  // namespace blockyard::report

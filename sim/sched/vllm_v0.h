@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/kv/v0/memory.h"
@@ -92,6 +93,7 @@ class VllmV0 final : public Scheduler {
   void admit_prefills(Chunking chunking);
   void swap_in();
   void drive_out_for_priority();
+  void sort_by_urgency(Queue& queue);
 
   [[nodiscard]] Fresh fresh_tokens(SequenceId id, Chunking chunking);
   void preempt(SequenceId id);
@@ -123,6 +125,7 @@ class VllmV0 final : public Scheduler {
   std::vector<SequenceId> recomputed_;  // victims of the running pass
   std::vector<SequenceId> swapped_out_;
   std::vector<SequenceId> finished_;
+  std::vector<std::pair<SequenceId, std::size_t>> by_urgency_;  // scratch of sort_by_urgency()
   Batch batch_;
   StepOutcome outcome_;
 };

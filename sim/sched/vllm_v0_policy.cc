@@ -146,11 +146,21 @@ void VllmV0::swap_in() {
   }
 }
 
+// Stable: equally urgent ones keep their order.
+void VllmV0::sort_by_urgency(Queue& queue) {
+  by_urgency_.clear();
+  for (std::size_t i = 0; i < queue.size(); ++i) by_urgency_.emplace_back(queue[i], i);
+  std::sort(by_urgency_.begin(), by_urgency_.end(), [&](const auto& a, const auto& b) {
+    if (less_urgent(b.first, a.first)) return true;
+    return !less_urgent(a.first, b.first) && a.second < b.second;
+  });
+  for (std::size_t i = 0; i < queue.size(); ++i) queue[i] = by_urgency_[i].first;
+}
+
 // The head of waiting, as the step before left it, drives out running requests less urgent than itself until it could
 // be admitted, or none is left. It comes in with the next step's prefills.
 void VllmV0::drive_out_for_priority() {
-  const auto more_urgent = [&](SequenceId a, SequenceId b) { return less_urgent(b, a); };
-  std::stable_sort(running_.begin(), running_.end(), more_urgent);
+  sort_by_urgency(running_);
   if (waiting_.empty()) return;
   const SequenceId urgent = waiting_.front();
   waiting_.pop_front();
@@ -166,7 +176,7 @@ void VllmV0::drive_out_for_priority() {
     waiting_.push_front(victim);
   }
   waiting_.push_front(urgent);
-  std::stable_sort(waiting_.begin(), waiting_.end(), more_urgent);
+  sort_by_urgency(waiting_);
 }
 
 void VllmV0::preempt(SequenceId id) {

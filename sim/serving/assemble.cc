@@ -153,8 +153,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                                                                 : scenario.boolean("prefix_cache.enable"));
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
-  Requests requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1),
-                                    cached ? &a.contents->store() : nullptr, errors);
+  Requests requests;
+  try {
+    requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1),
+                             cached ? &a.contents->store() : nullptr, errors);
+  } catch (const InputError& error) {
+    for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
+  }
   errors.throw_if_any();  // what follows needs a model that the GPUs can split
   const Served& s = *maybe;
 
@@ -177,10 +182,6 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   if (usable <= Tokens(0)) {
     errors.add(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
   }
-  const bool cached =
-      paged && (scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
-                                                                : scenario.boolean("prefix_cache.enable"));
-  if (cached) a.contents = std::make_unique<PromptContents>();
 
   sched::EngineOptions options;
   options.batch = engine;

@@ -67,9 +67,7 @@ void OrderedTrace::fill() {
   held_.reserve(target + RowBatch::kLines);
   given_ = 0;
   while (!ended_ && held_.size() < target) {
-    if (at_limit()) {
-      ended_ = true;
-    } else if (rows_->read(*batch_)) {
+    if (!at_limit() && rows_->read(*batch_)) {
       accept(*batch_);
     } else {
       ended_ = true;

@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "sim/sched/running_first.h"
 #include "sim/sched/vllm_v0.h"
@@ -72,8 +73,8 @@ class Driver {
   Driver(const Record& record, StepPath path)
       : record_(&record), path_(path), engine_(make_engine(record, path)), by_arrival_(record.requests.size()) {
     std::iota(by_arrival_.begin(), by_arrival_.end(), std::size_t{0});
-    std::stable_sort(by_arrival_.begin(), by_arrival_.end(), [&](std::size_t a, std::size_t b) {
-      return record.requests[a].arrival_step < record.requests[b].arrival_step;
+    std::sort(by_arrival_.begin(), by_arrival_.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(record.requests[a].arrival_step, a) < std::pair(record.requests[b].arrival_step, b);
     });
   }
 
