@@ -87,12 +87,13 @@ struct Number {
 
 Number read_number(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
-  const char* const end = text.data() + text.size();
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
   Number number;
   std::int64_t whole = 0;
-  const auto [stop, error] = std::from_chars(text.data(), end, whole);
+  const auto [stop, error] = std::from_chars(begin, end, whole);
   if (error == std::errc() && stop == end) number.whole = whole;
-  const auto [real_stop, real_error] = std::from_chars(text.data(), end, number.real);
+  const auto [real_stop, real_error] = std::from_chars(begin, end, number.real);
   number.overflow = real_error == std::errc::result_out_of_range || real_stop != end;
   return number;
 }

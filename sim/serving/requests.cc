@@ -85,16 +85,15 @@ std::unique_ptr<workload::RequestSource> generator(const Document& scenario, Dia
                                        scenario.tokens(base + ".prefix.tokens"), scenario.real(base + ".prefix.zipf")};
   }
   const std::size_t before = errors.list().size();
-  expect_keys(scenario, workload::length_distributions(), spec.prompt_tokens.distribution, base + ".prompt_tokens",
-              errors);
-  expect_keys(scenario, workload::length_distributions(), spec.output_tokens.distribution, base + ".output_tokens",
-              errors);
-  if (errors.list().size() > before) return nullptr;
+  const auto check_lengths = [&](const workload::LengthSpec& lengths, const std::string& section) {
+    const std::size_t missing = errors.list().size();
+    expect_keys(scenario, workload::length_distributions(), lengths.distribution, section, errors);
+    if (errors.list().size() > missing) return;
+    check_spec(scenario, workload::length_distributions(), lengths.distribution, lengths, section, errors);
+  };
   check_spec(scenario, workload::arrival_processes(), spec.arrivals.process, spec.arrivals, base + ".arrivals", errors);
-  check_spec(scenario, workload::length_distributions(), spec.prompt_tokens.distribution, spec.prompt_tokens,
-             base + ".prompt_tokens", errors);
-  check_spec(scenario, workload::length_distributions(), spec.output_tokens.distribution, spec.output_tokens,
-             base + ".output_tokens", errors);
+  check_lengths(spec.prompt_tokens, base + ".prompt_tokens");
+  check_lengths(spec.output_tokens, base + ".output_tokens");
   if (errors.list().size() > before) return nullptr;
   return std::make_unique<workload::Generator>(spec);
 }
