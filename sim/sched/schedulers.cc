@@ -13,7 +13,7 @@ namespace {
 
 using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&);
 
-template <MakeOnAllocator make>
+template <MakeOnAllocator Make>
 Engine on_any_allocator(const EngineOptions& options) {
   std::unique_ptr<kv::Allocator> memory = kv::make_allocator(options.strategy, options.memory);
   RunningFirstOptions batch = options.batch;
@@ -21,7 +21,7 @@ Engine on_any_allocator(const EngineOptions& options) {
     batch.watermark_grains =
         static_cast<std::int64_t>(*options.watermark * static_cast<double>(memory->total_grains()));
   }
-  std::unique_ptr<Scheduler> scheduler = make(batch, *memory);
+  std::unique_ptr<Scheduler> scheduler = Make(batch, *memory);
   return {std::move(memory), std::move(scheduler)};
 }
 

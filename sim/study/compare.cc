@@ -1,5 +1,7 @@
 #include "sim/study/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 
@@ -30,7 +32,7 @@ std::vector<scenario::Document> load_all(const std::filesystem::path& file, std:
   Diagnostics diagnostics;
   for (const Variant& variant : variants) {
     std::vector<std::string> assignments(sets.begin(), sets.end());
-    for (const auto& [key, value] : variant.settings) assignments.push_back(key + "=" + value);
+    for (const auto& [key, value] : variant.settings) assignments.push_back(fmt::format("{}={}", key, value));
     try {
       documents.push_back(scenario::load(file, schema, assignments));
       static_cast<void>(serving::assemble(documents.back(), configs));  // finds the contradictions between keys

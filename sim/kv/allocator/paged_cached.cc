@@ -149,8 +149,9 @@ Grant PagedCached::do_grow(SequenceId id, Tokens /*from*/, Tokens to) {
 
 void PagedCached::do_release(SequenceId id, Tokens /*written*/) {
   Held& held = held_[index_of(id)];
-  for (auto block = held.table.rbegin(); block != held.table.rend(); ++block) {
-    if (pool_.give_back(*block) && pool_.content(*block).node != kNoNode) ++cached_;
+  for (std::size_t i = held.table.size(); i-- > 0;) {
+    const BlockId block = held.table[i];
+    if (pool_.give_back(block) && pool_.content(block).node != kNoNode) ++cached_;
   }
   table_blocks_ -= static_cast<std::int64_t>(held.table.size());
   held.table.clear();
