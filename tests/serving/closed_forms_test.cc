@@ -185,6 +185,21 @@ TEST_CASE("an urgent request overtakes a head that memory holds up") {
   CHECK(ended("fcfs") == milliseconds(510));
 }
 
+TEST_CASE("a block that a running request fills lets in the head that shares it") {
+  // 5 usable blocks of 16 with a prefix cache. R: 16 in, 40 out. H, of the same session, says all that again: 80 in, 5
+  // blocks less those of R that are full. While R fills a block the two need 6 together. In step 17, at 160 ms, R's
+  // 32nd token fills its second block: H shares both, takes the last 3, and ends with that step.
+  const TraceFile trace({{SimTime(0), 16, 40, ",1"}, {milliseconds(5), 80, 1, ",1"}}, ",session");
+  const serving::RunResult result = run_with(trace, {"kv_cache.budget=6 blocks", "prefix_cache.enable=true"});
+  const metrics::RequestRecord& head = result.collector.records()[1];
+  CHECK(head.admitted == milliseconds(160));
+  CHECK(head.ended == milliseconds(170));
+  CHECK(result.collector.records()[0].ended == milliseconds(400));
+  CHECK(result.summary.preemptions == 0);
+  CHECK(result.summary.prefix_cache.hit_tokens == 32);
+  CHECK(result.summary.computed_tokens == 55 + 80 - 32);
+}
+
 TEST_CASE("memory in pieces is external while it is refused, and free again when the refused one leaves") {
   // An arena of 100 slots, first-fit, exact regions. A, B and C hold 30 each; A ends at 100 ms and leaves holes of 30
   // and
