@@ -65,6 +65,10 @@ ExitStatus run_command_line(const Arguments& arguments, Streams streams) {
   } catch (const InputError& error) {
     streams.err << error.what() << '\n';
     return ExitStatus::bad_input;
+  } catch (const std::bad_alloc&) {
+    streams.err
+        << "blockyard: not enough memory for what was asked; look for a budget, a pool or a trace that is too large\n";
+    return ExitStatus::run_failed;
   } catch (const std::exception& error) {
     streams.err << "blockyard: " << error.what() << '\n';
     return ExitStatus::run_failed;

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 namespace blockyard::metrics {
+namespace {
+// Two million rows are 240 MB; more is an interval that does not suit the run.
+constexpr std::size_t kMostRows = 2'000'000;
+}  // namespace
 
 Collector::Collector(const Options& options) : options_(options) {
   if (options.timeseries_interval > SimTime(0)) next_tick_ = options.timeseries_interval;
@@ -67,16 +71,20 @@ TimeSeriesRow Collector::row(SimTime time) const {
 }
 
 void Collector::emit_rows(SimTime now) {
-  for (; next_tick_ < now; next_tick_ += options_.timeseries_interval) {
+  for (; next_tick_ < now && rows_.size() < kMostRows; next_tick_ += options_.timeseries_interval) {
     rows_.push_back(row(next_tick_));
     output_at_row_ = output_tokens_;
     computed_at_row_ = computed_tokens_;
+  }
+  if (next_tick_ < now) {
+    rows_cut_at_ = next_tick_;
+    next_tick_ = kNever;
   }
 }
 
 std::vector<TimeSeriesRow> Collector::time_series() const {
   std::vector<TimeSeriesRow> rows = rows_;
-  if (next_tick_ != kNever) rows.push_back(row(now_));
+  if (next_tick_ != kNever || rows_cut_at_) rows.push_back(row(now_));
   return rows;
 }
 
@@ -212,6 +220,12 @@ Summary Collector::summarise() const {
     if (s.good_requests) s.goodput_requests_per_s = static_cast<double>(*s.good_requests) / s.makespan_s;
   }
   s.warnings = warnings_of(s);
+  if (rows_cut_at_) {
+    s.warnings.push_back(
+        fmt::format("the time series ends after {} rows, at {:.6g} s; its last row holds the rest of the run. A longer "
+                    "output.timeseries_interval covers it",
+                    kMostRows, to_seconds(*rows_cut_at_)));
+  }
   return s;
 }
 

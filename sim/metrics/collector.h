@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/base/check.h"
@@ -126,6 +127,7 @@ class Collector {
   SimTime start_;  // first arrival
   SimTime now_;
   SimTime next_tick_ = kNever;
+  std::optional<SimTime> rows_cut_at_;  // where rows became too many
   std::int64_t running_ = 0;
   std::int64_t waiting_ = 0;
   MemoryPartition memory_;

@@ -157,7 +157,7 @@ Keys max_tokens_keys(const Vocabulary& names) {
        .accepts = {{Kind::tokens, kAtLeastOne}},
        .doc = "the declaration under `constant`"},
       {.path = "workload.max_tokens.factor",
-       .accepts = {{Kind::real, above_up_to(0, kMost)}},
+       .accepts = {{Kind::real, above_up_to(0, 1e6)}},
        .doc = "declaration / true length under `factor`"},
   };
 }
@@ -288,7 +288,7 @@ Keys memory_keys(const Vocabulary& names) {
 Keys outcome_keys(const Vocabulary& names) {
   return {
       {.path = "cost.model", .words = names.cost_models, .fallback = "roofline", .doc = "how long a step takes"},
-      {.path = "cost.step", .accepts = {{Kind::time, above(0)}}, .doc = "every step's duration (fixed)"},
+      {.path = "cost.step", .accepts = {{Kind::time, above_up_to(0, 3600)}}, .doc = "every step's duration (fixed)"},
       {.path = "cost.calibration",
        .words = {{"auto", "the constants in the GPU's entry"}},
        .fallback = "auto",

@@ -5,6 +5,9 @@ namespace {
 
 metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
 
+// Leaves room for the longest step before 64 bits of nanoseconds run out, at 292 years.
+constexpr SimTime kLongestRun(250LL * 365 * 86400 * kNanosecondsPerSecond);
+
 }  // namespace
 
 Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
@@ -58,6 +61,7 @@ SimTime Replica::begin(SimTime now, SimTime horizon) {
       end_step(now);
       hand_over_arrivals();
     }
+    if (now > kLongestRun) stuck_ = "the clock has reached 250 simulated years";
     if (!stuck_.empty() || (scheduler_->running() == 0 && scheduler_->waiting() == 0)) {
       tell_state();
       return kNever;

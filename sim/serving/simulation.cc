@@ -24,6 +24,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   std::int64_t events = 0;
   while (!events_.empty()) {
     const auto event = events_.pop();
+    const bool anybody = replica_->unfinished() > 0;
     if (std::holds_alternative<Arrival>(event.payload)) {
       arrive(event.time);
     } else if (std::holds_alternative<StepEnd>(event.payload)) {
@@ -32,7 +33,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       abandon(event.time);
     }
     // Patience that ends after everybody has been served is not an event of the run.
-    if (!std::holds_alternative<Abandon>(event.payload) || replica_->unfinished() > 0) result.end = event.time;
+    if (!std::holds_alternative<Abandon>(event.payload) || anybody) result.end = event.time;
     if (!replica_->stuck().empty()) {
       result.stuck = replica_->stuck();
       break;
@@ -80,8 +81,9 @@ void Simulation::arrive(SimTime now) {
     }
     replica_->arrive(now, id, request);
     if (admission_.abandon_after) {
-      if (patience_.empty()) events_.push(now + *admission_.abandon_after, kAbandonRank, Abandon{});
-      patience_.emplace_back(now + *admission_.abandon_after, id);
+      const SimTime until = *admission_.abandon_after < kNever - now ? now + *admission_.abandon_after : kNever;
+      if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
+      patience_.emplace_back(until, id);
     }
     if (!replica_->step_in_flight() && !step_pending_) {
       events_.push(now, kStepRank, StepEnd{});

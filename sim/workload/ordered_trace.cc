@@ -16,6 +16,8 @@ namespace {
 constexpr std::int64_t kLargestWindow = 100'000'000;
 constexpr std::size_t kSmallestStretch = 4096;
 constexpr std::size_t kBadRowsShown = 10;
+// What 64 bits of nanoseconds hold, less the time that a simulation of the trace may take.
+constexpr SimTime kLongestSpan(200LL * 365 * 86400 * kNanosecondsPerSecond);
 
 void check(const TraceOptions& options) {
   Diagnostics errors;
@@ -189,11 +191,12 @@ void OrderedTrace::count_bad(const RowBatch& batch, std::size_t index) {
 
 SimTime OrderedTrace::relative(SimTime time) const {
   const SimTime since_start = time - origin_;
+  if (since_start > kLongestSpan) throw InputError({rows_->file()}, "the trace spans more than 200 years");
   if (options_.rate_scale == 1) return since_start;
   const double scaled = static_cast<double>(since_start.count()) / options_.rate_scale;
-  if (!(scaled < 9.2e18)) {
+  if (!(scaled < static_cast<double>(kLongestSpan.count()))) {
     throw InputError({rows_->file()},
-                     fmt::format("rate_scale {} stretches the trace beyond 292 years", options_.rate_scale));
+                     fmt::format("rate_scale {} stretches the trace beyond 200 years", options_.rate_scale));
   }
   return SimTime(std::llround(scaled));
 }
