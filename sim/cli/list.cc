@@ -31,6 +31,7 @@ const NameDocs& names_of(const std::string& what, const std::vector<NameTable>& 
   const auto found = std::ranges::find(tables, what, &NameTable::kind);
   if (found != tables.end()) return found->names;
   std::vector<std::string> kinds;
+  kinds.reserve(tables.size());
   for (const NameTable& table : tables) kinds.push_back(table.kind);
   options.fail(fmt::format("no list \"{}\"{} (lists: {})", what, did_you_mean(what, kinds), fmt::join(kinds, ", ")));
 }

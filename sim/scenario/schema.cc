@@ -118,7 +118,7 @@ std::string unit_remark(const Key& key, std::string_view text) {
 
 }  // namespace
 
-Schema::Schema(std::string title, std::vector<Key> keys, std::vector<SectionDoc> sections)
+Schema::Schema(std::string title, std::vector<Key> keys, const std::vector<SectionDoc>& sections)
     : title_(std::move(title)), keys_(std::move(keys)) {
   nodes_.emplace_back();
   for (std::size_t i = 0; i < keys_.size(); ++i) {

@@ -78,7 +78,7 @@ class Schema {
     std::unordered_map<std::string, std::size_t> by_name;
   };
 
-  Schema(std::string title, std::vector<Key> keys, std::vector<SectionDoc> sections = {});
+  Schema(std::string title, std::vector<Key> keys, const std::vector<SectionDoc>& sections = {});
 
   [[nodiscard]] const std::string& title() const { return title_; }
   [[nodiscard]] const std::vector<Key>& keys() const { return keys_; }

@@ -39,7 +39,7 @@ Engine make_vllm_v0(const EngineOptions& options) {
   v0.chunked_prefill = options.batch.chunked_prefill;
   v0.priority = options.batch.queue_order == "priority";
   v0.preemption = options.swap ? V0Preemption::swap : V0Preemption::recompute;
-  v0.recompute_when_host_is_full = !options.engine_dead_ends;
+  v0.recompute_when_host_is_full = true;
   auto pool = std::make_unique<kv::V0Memory>(memory);
   auto scheduler = std::make_unique<VllmV0>(v0, *pool);
   return {std::move(pool), std::move(scheduler)};

@@ -22,7 +22,6 @@ struct EngineOptions {
   std::optional<double> watermark;  // share kept free at admission; none = the engine's own rule
   bool swap = false;                // preempt by swap, where the scheduler can
   Blocks host_blocks;               // of the pool that swaps go to
-  bool engine_dead_ends = false;  // a full host pool kills the engine, as it did; otherwise its victims are recomputed
 };
 
 struct Engine {

@@ -199,7 +199,6 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   options.swap = scenario.choice("preemption.mode") == "swap";
-  options.engine_dead_ends = scenario.choice("admission.never_fits") == "engine";
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (options.swap) {
     if (!traits.can_swap) {

@@ -13,7 +13,7 @@ namespace blockyard::workload {
 namespace {
 
 // Keeps every sum of gaps below 64 bits of ns: an exponential gap is at most 37 times its mean (53-bit draws).
-constexpr double kLongestSpan_s = 1e8;
+constexpr double kLongestSpanSeconds = 1e8;
 constexpr std::int64_t kMostGroups = 10'000'000;
 
 template <class Entry>
@@ -61,9 +61,9 @@ void check(const GeneratorSpec& spec) {
     errors.add({}, "arrivals: " + unknown_name(arrival_processes(), "process", spec.arrivals.process));
   } else {
     arrivals->check(spec.arrivals, errors);
-    if (static_cast<double>(spec.requests) / spec.arrivals.rate_per_s > kLongestSpan_s) {
+    if (static_cast<double>(spec.requests) / spec.arrivals.rate_per_s > kLongestSpanSeconds) {
       errors.add({}, fmt::format("arrivals: {} requests at {} req/s take more than {} s", spec.requests,
-                                 spec.arrivals.rate_per_s, kLongestSpan_s));
+                                 spec.arrivals.rate_per_s, kLongestSpanSeconds));
     }
   }
   check_length(spec.prompt_tokens, "prompt_tokens", errors);
@@ -72,9 +72,9 @@ void check(const GeneratorSpec& spec) {
   errors.throw_if_any();
 }
 
-const GeneratorSpec& checked(const GeneratorSpec& spec) {
+std::int64_t checked_requests(const GeneratorSpec& spec) {
   check(spec);
-  return spec;
+  return spec.requests;
 }
 
 std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
@@ -84,7 +84,7 @@ std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
 }  // namespace
 
 Generator::Generator(const GeneratorSpec& spec)
-    : left_(checked(spec).requests),
+    : left_(checked_requests(spec)),
       arrivals_(find(arrival_processes(), spec.arrivals.process)->make(spec.arrivals)),
       prompt_(make_length(spec.prompt_tokens)),
       output_(make_length(spec.output_tokens)),

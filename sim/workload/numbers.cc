@@ -144,8 +144,8 @@ DateTime parse_date_time(std::string_view text) {
   if (year < 1970 || year > 2261) return {0, "a year outside 1970..2261"};
   if (month < 1 || month > 12 || day < 1 || day > days_in_month(year, month)) return {0, "no date of the calendar"};
   if (hour > 23 || minute > 59 || second > 59) return {0, "no time of a day"};
-  const std::int64_t seconds =
-      86'400 * days_since_1970(year, month, day) + 3600 * hour + 60 * (minute - zone_minutes) + second;
+  const std::int64_t seconds = 86'400 * days_since_1970(year, month, day) + std::int64_t{3600} * hour +
+                               std::int64_t{60} * (minute - zone_minutes) + second;
   if (seconds < 0) return {0, "before 1970"};
   return {seconds * kNanosecondsPerSecond + fraction_ns, nullptr};
 }

@@ -105,7 +105,7 @@ Reference reference_program(std::string command, std::string scratch_file) {
       try {
         run = read_record(answer);
       } catch (const InputError&) {
-        // No run that can be read: the workload is of no use.
+        run.reset();  // no run that can be read: the workload is of no use
       }
     }
     std::remove(scratch_file.c_str());
