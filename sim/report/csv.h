@@ -1,5 +1,5 @@
 // The rows of requests.csv and timeseries.csv. Times are exact: integer nanoseconds as decimals of a second, trailing
-// zeros dropped. A field is empty where the thing did not happen. Cost: about 0.2 us a row.
+// zeros dropped. A field is empty where the thing did not happen. Cost: about 0.4 us a row of requests.csv.
 #pragma once
 
 #include <fmt/format.h>
