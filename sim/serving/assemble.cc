@@ -252,7 +252,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   if (scenario.is("kv_cache.budget", Kind::bytes)) {
     const Bytes each = scenario.bytes("kv_cache.budget");
-    if (s.tensor_parallel > 1) a.identity.notes.push_back("kv_cache.budget in bytes is that of each GPU");
+    if (s.tensor_parallel > 1) a.identity.notes.emplace_back("kv_cache.budget in bytes is that of each GPU");
     if (each > s.gpu.spec.memory_bytes) {
       a.identity.notes.push_back(fmt::format("kv_cache.budget = {:.2f} GiB is more than the {:.2f} GiB of a {}",
                                              gib(each), gib(s.gpu.spec.memory_bytes), s.gpu.spec.name));
