@@ -145,6 +145,30 @@ TEST_CASE("the ledger of one contiguous region") {
   CHECK(p[MemoryState::free] == 192);
 }
 
+// Worked out: 10 prompt tokens and an output of 25 write 34; the output is taken for 32, so 41 are reserved and a buddy
+// region has 64. At 40 prompt tokens the model's limit of 64 cuts it: 63. A power of two stays itself: 1 -> 1, 32 -> 32.
+TEST_CASE("pow2 rounds the output up to a power of two, not the prompt, and not beyond the model's limit") {
+  const auto arena = make_allocator("contiguous", {Tokens(256), Tokens(16), Tokens(64), "pow2", "first_fit"});
+  const auto need = [](std::int64_t prompt, std::int64_t output) {
+    const Tokens end(prompt + output - 1);
+    return SequenceNeed{Tokens(prompt), end, end};
+  };
+  CHECK(arena->whole_demand(need(10, 25)) == 41);
+  CHECK(arena->whole_demand(need(40, 17)) == 63);
+  CHECK(arena->whole_demand(need(10, 1)) == 10);
+  CHECK(arena->whole_demand(need(10, 32)) == 41);
+  CHECK(arena->whole_demand(need(10, 33)) == 63);
+
+  const auto buddy = make_allocator("contiguous", {Tokens(256), Tokens(16), Tokens(64), "pow2", "buddy"});
+  REQUIRE(buddy->admit(SequenceId{0}, need(10, 25), Tokens(10)) == Grant::granted);
+  const MemoryPartition p = buddy->partition();
+  CHECK(p[MemoryState::live] == 10);
+  CHECK(p[MemoryState::reserved] == 24);
+  CHECK(p[MemoryState::over_reserved] == 7);
+  CHECK(p[MemoryState::padding] == 23);
+  CHECK(p[MemoryState::free] == 192);
+}
+
 // Worked out: oracle reservations of 33 slots take buddies of 64. In 96 = 64 + 32 slots the second finds 32 free and is
 // simply refused; after first fit has placed 40 + 20 + 40 of 100 and the outer two are gone, 80 are free and the
 // largest hole is 40.

@@ -60,7 +60,7 @@ TEST_CASE("with ample memory every strategy gives one schedule") {
     RC_ASSERT(with({"kv_cache.block_size=1"}) == paged);
     RC_ASSERT(with({"kv_cache.block_size=64"}) == paged);
     RC_ASSERT(with({"prefix_cache.enable=true"}) == paged);  // no prompt shares anything with another
-    for (const char* reservation : {"max_model_len", "max_tokens", "oracle"}) {
+    for (const char* reservation : {"max_model_len", "max_tokens", "pow2", "oracle"}) {
       for (const char* placement : {"buddy", "first_fit"}) {
         RC_ASSERT(with({"kv_cache.strategy=contiguous", fmt::format("kv_cache.reservation={}", reservation),
                         fmt::format("kv_cache.placement={}", placement)}) == paged);

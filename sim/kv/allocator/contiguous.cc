@@ -1,6 +1,7 @@
 #include "sim/kv/allocator/contiguous.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace blockyard::kv {
@@ -14,12 +15,17 @@ Contiguous::Contiguous(Tokens capacity, Reservation reservation, Tokens max_mode
       largest_free_(placement_->largest_free()) {}
 
 Tokens Contiguous::reservation_for(const SequenceNeed& need) const {
+  // Neither a declaration nor a prediction reaches beyond the model's limit, whose last token is never computed.
+  const auto up_to = [&](Tokens end) { return std::max(need.true_end, std::min(end, max_model_len_ - Tokens(1))); };
   switch (reservation_) {
     case Reservation::max_model_len:
       return max_model_len_;
     case Reservation::max_tokens:
-      // A declaration cannot reach beyond the model's limit, whose last token is never computed.
-      return std::max(need.true_end, std::min(need.declared_end, max_model_len_ - Tokens(1)));
+      return up_to(need.declared_end);
+    case Reservation::pow2: {
+      const auto output = static_cast<std::uint64_t>((need.true_end - need.prompt).count()) + 1;
+      return up_to(need.prompt + Tokens(static_cast<std::int64_t>(std::bit_ceil(output)) - 1));
+    }
     case Reservation::oracle:
       return need.true_end;
   }

@@ -2,6 +2,8 @@
 // placement's.
 //   max_model_len  every region holds the longest possible sequence (Orca Max)
 //   max_tokens     the prompt and the declared output
+//   pow2           the prompt and the output rounded up to a power of two, as a predictor off by less than twice would
+//                  have it (Orca Pow2: 25 -> 32); not beyond max_model_len
 //   oracle         exactly what will be written: prompt + output - 1 (Orca Oracle)
 // States: written slots are live; up to the true end reserved; up to the reservation over_reserved; up to the region's
 // end padding. While an admission is refused although free >= need > the largest free region, all free memory is
@@ -16,7 +18,7 @@
 
 namespace blockyard::kv {
 
-enum class Reservation { max_model_len, max_tokens, oracle };
+enum class Reservation { max_model_len, max_tokens, pow2, oracle };
 
 class Contiguous final : public Allocator {
  public:
