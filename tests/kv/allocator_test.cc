@@ -146,7 +146,8 @@ TEST_CASE("the ledger of one contiguous region") {
 }
 
 // Worked out: 10 prompt tokens and an output of 25 write 34; the output is taken for 32, so 41 are reserved and a buddy
-// region has 64. At 40 prompt tokens the model's limit of 64 cuts it: 63. A power of two stays itself: 1 -> 1, 32 -> 32.
+// region has 64. At 40 prompt tokens the model's limit of 64 cuts it: 63. A power of two stays itself: 1 -> 1, 32
+// -> 32.
 TEST_CASE("pow2 rounds the output up to a power of two, not the prompt, and not beyond the model's limit") {
   const auto arena = make_allocator("contiguous", {Tokens(256), Tokens(16), Tokens(64), "pow2", "first_fit"});
   const auto need = [](std::int64_t prompt, std::int64_t output) {

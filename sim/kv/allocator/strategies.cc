@@ -34,7 +34,8 @@ struct ReservationRow {
 constexpr std::array kReservations{
     ReservationRow{"max_model_len", "every request gets room for the longest sequence", Reservation::max_model_len},
     ReservationRow{"max_tokens", "the prompt and the declared output", Reservation::max_tokens},
-    ReservationRow{"pow2", "the prompt and the true output rounded up to a power of two (Orca Pow2)", Reservation::pow2},
+    ReservationRow{"pow2", "the prompt and the true output rounded up to a power of two (Orca Pow2)",
+                   Reservation::pow2},
     ReservationRow{"oracle", "exactly what will be written: prompt + output - 1", Reservation::oracle},
 };
 
