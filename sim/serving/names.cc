@@ -50,7 +50,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .strategies = kv::strategies(),
           .reservations = kv::reservations(),
           .placements = kv::placements(),
-          .kv_dtypes = model::element_types(),
+          .kv_dtypes = model::kv_element_types(),
           .preemption_modes = {{"recompute", "its KV is dropped and computed again"},
                                {"swap", "its KV goes to the host and comes back (vllm-v0)"}},
           .victims = {{"engine", "the scheduler's own rule"}},

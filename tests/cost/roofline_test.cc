@@ -9,6 +9,7 @@
 
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/kernels.h"
+#include "sim/model/weights.h"
 #include "tests/cost/calibrated_gpus.h"
 #include "tests/model/published_models.h"
 
