@@ -14,6 +14,7 @@
 #include "sim/scenario/document.h"
 #include "sim/sched/scheduler.h"
 #include "sim/serving/prompt_contents.h"
+#include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
@@ -35,7 +36,8 @@ struct Assembly {
   metrics::Identity identity;  // names and provenance for the report
 };
 
-// Throws InputError with everything that is wrong.
-[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs);
+// `requests` takes the place of the scenario's workload. Throws InputError with everything that is wrong.
+[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs,
+                                const RequestsOverride* requests = nullptr);
 
 }  // namespace blockyard::serving

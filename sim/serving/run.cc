@@ -36,7 +36,7 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
 }  // namespace
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
-  Assembly a = assemble(scenario, configs);
+  Assembly a = assemble(scenario, configs, control.requests);
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
   Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
