@@ -24,9 +24,7 @@ namespace blockyard::kv {
 class WorkloadAware final : public PolicyDefaults {
  public:
   explicit WorkloadAware(const PolicyOptions& options)
-      : order_(options.slots, kCategories),
-        states_(static_cast<std::size_t>(options.slots)),
-        gone_(options.capacity) {}
+      : order_(options.slots, kCategories), states_(static_cast<std::size_t>(options.slots)), gone_(options.capacity) {}
 
   void missed(const Reference& r) {
     const auto used = gone_.remove(r.key);
