@@ -116,7 +116,10 @@ cost::Calibration bind_calibration(const Document& d) {
 }  // namespace
 
 model::ModelSpec load_model(const Document& scenario, const std::filesystem::path& configs) {
-  const std::filesystem::path file = entry_file(scenario, "model", configs / "models");
+  return load_model_file(entry_file(scenario, "model", configs / "models"));
+}
+
+model::ModelSpec load_model_file(const std::filesystem::path& file) {
   const std::string name = file.stem().string();
   if (file.extension() == ".json") return model::model_from_hf_json(read_file(file), name, file.string());
   const Document entry = scenario::load(file, scenario::model_schema(model::element_types()));

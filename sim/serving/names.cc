@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/kv/allocator/strategies.h"
+#include "sim/kv/eviction/policies.h"
 #include "sim/model/element_type.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/waiting_queue.h"
@@ -69,6 +70,7 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
           {"strategies", v.strategies},
           {"reservations", v.reservations},
           {"placements", v.placements},
+          {"evictions", kv::evictions()},
           {"formats", v.trace_formats},
           {"arrival_processes", v.arrival_processes},
           {"length_distributions", v.length_distributions},
