@@ -5,20 +5,17 @@
 
 namespace blockyard::sched {
 
-kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len) {
-  const Tokens room = max_model_len - request.prompt_tokens;
-  const Tokens declared = std::max(Tokens(1), std::min(request.max_tokens, room));
-  const Tokens output = std::max(Tokens(1), std::min(request.output_tokens, declared));
-  return {request.prompt_tokens, request.prompt_tokens + output - Tokens(1),
-          request.prompt_tokens + declared - Tokens(1)};
-}
-
-RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory)
+RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, RestoreCost* restore_cost)
     : options_(options),
       victims_by_priority_(options.queue_order == "priority"),
+      victim_policy_(make_victim_policy(options.victim)),
       memory_(&memory),
+      restore_cost_(restore_cost),
       running_(table_),
-      waiting_(make_waiting_queue(options.queue_order)) {}
+      waiting_(make_waiting_queue(options.queue_order)) {
+  CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost != nullptr,
+            "victim {} without a restore cost", options.victim);
+}
 
 void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
@@ -35,20 +32,16 @@ Tokens RunningFirst::wanted(const Sequence& s) const {
 }
 
 const Batch& RunningFirst::schedule(SimTime now) {
-  batch_.decodes = 0;
-  batch_.decode_context = 0;
-  batch_.decode_context_squares = 0;
-  batch_.sampled = 0;
-  batch_.chunks.clear();
-  batch_.admitted.clear();
-  batch_.preempted.clear();
-  batch_.refused_although_free = 0;
-  batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
+  batch_.clear();
   planned_.clear();
   cohort_planned_ = false;
   budget_ = options_.max_num_batched_tokens;
 
-  if (!options_.fast_forward || !plan_by_sums(now)) plan_by_walk(now);
+  if (victim_policy_ != nullptr && !cohort_grown_) {
+    plan_by_rank(now);
+  } else if (!options_.fast_forward || !plan_by_sums(now)) {
+    plan_by_walk(now);
+  }
   if (batch_.preempted.empty()) admit_waiting();
   describe_batch();
   return batch_;
@@ -92,6 +85,12 @@ bool RunningFirst::plan_by_sums(SimTime now) {
     if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
     preempt(last, now);
   }
+  grow_all();
+  return true;
+}
+
+// Everybody running gets what is wanted, which fits.
+void RunningFirst::grow_all() {
   growths_.clear();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
     if (wanted_[i] <= Tokens(0)) continue;
@@ -103,7 +102,6 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
   cohort_planned_ = true;
   budget_ -= Tokens(running_.cohort_size());
-  return true;
 }
 
 SequenceId RunningFirst::victim() const {
@@ -121,10 +119,8 @@ SequenceId RunningFirst::victim() const {
 
 // The engine's own loop over the running list, index arithmetic included.
 void RunningFirst::plan_by_walk(SimTime now) {
+  dissolve_cohort(now);
   prefilling_.clear();
-  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
-    if (table_[id].in_cohort) leave_cohort(id, now);
-  }
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
     const Tokens n = std::min(wanted(table_[current]), budget_);
@@ -169,7 +165,11 @@ void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
 void RunningFirst::preempt(SequenceId id, SimTime now) {
   Sequence& s = table_[id];
   if (s.in_cohort) leave_cohort(id, now);
-  if (!prefilling_.empty() && prefilling_.back() == id) prefilling_.pop_back();
+  if (!prefilling_.empty() && prefilling_.back() == id) {
+    prefilling_.pop_back();
+  } else if (victim_policy_ != nullptr) {
+    std::erase(prefilling_, id);
+  }
   memory_->release(id);
   running_.remove(id);
   s.highest = std::max(s.highest, s.computed);
@@ -265,13 +265,7 @@ void RunningFirst::describe_batch() {
 }
 
 const StepOutcome& RunningFirst::complete(SimTime now) {
-  outcome_.tokens = outcome_.computed = outcome_.shared_gap = 0;
-  outcome_.gaps.clear();
-  outcome_.first_tokens.clear();
-  outcome_.finished.clear();
-  outcome_.restored.clear();
-  outcome_.recomputed.clear();
-  outcome_.progress = false;
+  outcome_.clear();
   finished_.clear();
 
   if (cohort_planned_) {

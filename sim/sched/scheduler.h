@@ -57,6 +57,7 @@ struct Batch {
   std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
 
   [[nodiscard]] bool empty() const { return decodes == 0 && chunks.empty(); }
+  void clear();  // the lists keep their memory
 };
 
 struct Restore {
@@ -79,6 +80,8 @@ struct StepOutcome {
   std::vector<Restore> restored;
   std::vector<Recompute> recomputed;
   bool progress = false;  // some request generated a token, or computed a position for the first time
+
+  void clear();  // the lists keep their memory
 };
 
 // One line of a step's plan, as recorded runs of engines have it.
@@ -92,9 +95,9 @@ struct PlanEntry {
   Tokens memorised{0};   // vllm-v0: its standing number of cached tokens
 };
 
-// What a request writes under a limit of `max_model_len` tokens: generation stops when prompt + output reach it, or
-// max_tokens. At least one token comes out of every prefill. The prompt is shorter than the limit.
-[[nodiscard]] kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len);
+// What a request writes where no sequence grows longer than `longest`: generation stops when prompt + output reach it,
+// or max_tokens. At least one token comes out of every prefill. The prompt is shorter than the limit.
+[[nodiscard]] kv::SequenceNeed need_of(const workload::Request& request, Tokens longest);
 
 class Scheduler {
  public:

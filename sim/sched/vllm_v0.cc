@@ -35,15 +35,7 @@ const Batch& VllmV0::schedule(SimTime now) {
   }
   recomputed_.clear();
   swapped_out_.clear();
-  batch_.decodes = batch_.decode_context = batch_.decode_context_squares = batch_.sampled = 0;
-  batch_.chunks.clear();
-  batch_.admitted.clear();
-  batch_.preempted.clear();
-  batch_.swapped_out.clear();
-  batch_.swapped_in.clear();
-  batch_.ignored.clear();
-  batch_.failure = "";
-  batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
+  batch_.clear();
 
   if (options_.chunked_prefill) {
     schedule_chunked();
@@ -74,13 +66,7 @@ void VllmV0::describe_batch() {
 }
 
 const StepOutcome& VllmV0::complete(SimTime now) {
-  outcome_.tokens = outcome_.computed = outcome_.shared_gap = 0;
-  outcome_.gaps.clear();
-  outcome_.first_tokens.clear();
-  outcome_.finished.clear();
-  outcome_.restored.clear();
-  outcome_.recomputed.clear();
-  outcome_.progress = false;
+  outcome_.clear();
   finished_.clear();
   for (const Planned& planned : plan_) complete_one(planned, now);
   if (!finished_.empty()) {
@@ -117,8 +103,7 @@ void VllmV0::complete_one(const Planned& planned, SimTime now) {
     outcome_.gaps.push_back(now - r.last_token);
   }
   r.last_token = now;
-  // The engine lets a sequence grow to one token more than its limit.
-  if (r.generated < output_of(r) && r.length() <= options_.max_model_len) return;
+  if (r.generated < output_of(r)) return;
   outcome_.finished.push_back({r.id, r.generated});
   memory_->release(planned.id);
   finished_.push_back(planned.id);

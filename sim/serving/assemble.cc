@@ -8,8 +8,10 @@
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/roofline.h"
 #include "sim/sched/schedulers.h"
+#include "sim/sched/vllm_v0.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/requests.h"
+#include "sim/serving/restore_cost.h"
 
 namespace blockyard::serving {
 namespace {
@@ -205,6 +207,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.placement = scenario.choice("kv_cache.placement");
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
+  options.batch.victim = scenario.choice("preemption.victim");
+  if (traits.own_victims && options.batch.victim != "engine") {
+    errors.add(scenario.place("preemption.victim"),
+               fmt::format("preemption.victim: {} has a rule of its own; expected engine", scheduler));
+  }
+  a.restore_cost = std::make_unique<RestoreCost>(*a.cost, engine.max_num_batched_tokens);
+  options.restore_cost = a.restore_cost.get();
   options.swap = scenario.choice("preemption.mode") == "swap";
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (options.swap) {
@@ -228,7 +237,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");
   a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
-  a.admission.longest_prompt = s.max_model_len - Tokens(traits.takes_whole_len ? 0 : 1);
+  a.admission.longest_sequence =
+      s.max_model_len + (traits.takes_whole_len ? sched::VllmV0::kBeyondMaxModelLen : Tokens(0));
+  a.admission.longest_prompt = a.admission.longest_sequence - Tokens(1);
   a.admission.watermark_grains =
       static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
   if (!scenario.is_word("admission.abandon_after", "never"))

@@ -12,6 +12,7 @@
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
 #include "sim/scenario/document.h"
+#include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/scheduler.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/requests.h"
@@ -28,6 +29,7 @@ struct Assembly {
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
+  std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   Blocks host_blocks;  // that swapped sequences go to
   AdmissionOptions admission;
