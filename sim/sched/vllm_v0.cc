@@ -38,11 +38,14 @@ const Batch& VllmV0::schedule(SimTime now) {
   batch_.decodes = batch_.decode_context = batch_.decode_context_squares = batch_.sampled = 0;
   batch_.chunks.clear();
   batch_.admitted.clear();
+  batch_.resumed.clear();
   batch_.preempted.clear();
+  batch_.skipped.clear();
   batch_.swapped_out.clear();
   batch_.swapped_in.clear();
   batch_.ignored.clear();
   batch_.failure = "";
+  batch_.head_waits_for = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
   batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
 
   if (options_.chunked_prefill) {
@@ -52,17 +55,19 @@ const Batch& VllmV0::schedule(SimTime now) {
   }
   if (!batch_.failure.empty()) return batch_;
   describe_batch();
+  describe_line();
   memory_->end_of_schedule();
   return batch_;
 }
 
 void VllmV0::describe_batch() {
   for (const Planned& planned : plan_) {
-    const Row& r = row(planned.id);
+    Row& r = row(planned.id);
+    r.planned_in = step_;
     const Tokens context = r.computed + planned.fresh.cached;
     const Tokens after = context + planned.fresh.uncached;
     if (planned.prefill) {
-      batch_.chunks.push_back({planned.fresh.uncached, context});
+      batch_.chunks.push_back({planned.fresh.uncached, context, r.id, after == r.length()});
     } else {
       ++batch_.decodes;
       batch_.decode_context += after.count();
@@ -70,6 +75,19 @@ void VllmV0::describe_batch() {
     }
     if (after == r.length()) ++batch_.sampled;
     memory_->plan(planned.id, after, step_);
+  }
+}
+
+// Swapped-out ones go before the waiting ones.
+void VllmV0::describe_line() {
+  for (const SequenceId id : running_) {
+    if (row(id).planned_in != step_) batch_.skipped.push_back(row(id).id);
+  }
+  if (!recomputed_.empty() || !swapped_.empty()) batch_.head_waits_for = QueueCause::kv_memory;
+  if (!swapped_.empty()) {
+    batch_.head = row(swapped_.front()).id;
+  } else if (!waiting_.empty()) {
+    batch_.head = row(waiting_.front()).id;
   }
 }
 
