@@ -8,7 +8,9 @@ void Batch::clear() {
   decodes = decode_context = decode_context_squares = sampled = 0;
   chunks.clear();
   admitted.clear();
+  resumed.clear();
   preempted.clear();
+  skipped.clear();
   swapped_out.clear();
   swapped_in.clear();
   ignored.clear();
