@@ -16,6 +16,7 @@
 #include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
 #include "sim/model/kv_geometry.h"
+#include "sim/model/weights.h"
 #include "sim/serving/hardware.h"
 
 namespace blockyard::cli {
@@ -81,13 +82,13 @@ model::ModelSpec model_of(const Options& options) {
   options.fail(fmt::format("--model: no model \"{}\"{} (`blockyard list models`)", name, did_you_mean(name, known)));
 }
 
-// Operations to compute a block again, relative to one at the beginning of a prompt: 2 a parameter and token for the
-// matrices, and for attention 4 a head, dimension, layer, token and token before it.
+// Operations to compute a block again, relative to one at the beginning of a prompt: 2 a parameter used and token for
+// the matrices, and for attention 4 a head, dimension, layer, token and token before it.
 std::vector<double> costs_by_depth(const model::ModelSpec& model, const kv::ReferenceString& references) {
   std::uint32_t deepest = 0;
   for (const auto& request : references.requests()) deepest = std::max(deepest, request.ids);
   const double block = static_cast<double>(references.block_size().count());
-  const double matrices = 2.0 * static_cast<double>(model::parameter_count(model));
+  const double matrices = 2.0 * static_cast<double>(model::active_parameter_count(model));
   const double attention =
       4.0 * static_cast<double>(model.num_hidden_layers * model.num_attention_heads * model.head_dim);
   const auto cost = [&](std::uint32_t depth) { return matrices + attention * (depth + 0.5) * block; };
