@@ -52,7 +52,7 @@ struct Batch {
   std::vector<Swap> swapped_in;
   std::vector<RequestId> skipped;  // running, and given no token
   std::vector<Finish> ignored;     // ended by the scheduler without (further) output: it could never be held
-  std::string_view failure;     // the engine died while it scheduled, and why; nothing of the step counts
+  std::string_view failure;        // the engine died while it scheduled, and why; nothing of the step counts
   // Prefix cache, over the admissions of the step: tokens looked up, found, and of those found by requests that
   // resumed.
   std::int64_t looked_up = 0;

@@ -60,10 +60,10 @@ class VllmV0 final : public Scheduler {
     workload::Request request;
     Tokens generated;
     Tokens computed;
-    bool decoding = false;  // from `computed` first reaching length() until a preemption by recompute
-    bool admitted = false;  // at least once
+    bool decoding = false;        // from `computed` first reaching length() until a preemption by recompute
+    bool admitted = false;        // at least once
     std::int64_t planned_in = 0;  // the last step that computed tokens for it
-    Tokens highest;         // the largest `computed` before a recompute took it away
+    Tokens highest;               // the largest `computed` before a recompute took it away
     SimTime last_token;
     SimTime preempted_at = kNever;  // kNever = nothing to regain
 

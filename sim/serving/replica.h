@@ -80,9 +80,7 @@ class Replica {
   [[nodiscard]] SimTime swap_time(const std::vector<sched::Swap>& out, const std::vector<sched::Swap>& in) const;
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);
-  [[nodiscard]] bool answered(RequestId id) const {
-    return index_of(id) < answered_.size() && answered_[index_of(id)];
-  }
+  [[nodiscard]] bool answered(RequestId id) const { return index_of(id) < answered_.size() && answered_[index_of(id)]; }
   void hand_over(RequestId id, const workload::Request& request);
 
   ReplicaOptions options_;
