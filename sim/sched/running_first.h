@@ -81,6 +81,7 @@ class RunningFirst final : public Scheduler {
   void admit_waiting();
   [[nodiscard]] SequenceId open_sequence(const Waiting& waiting);
   [[nodiscard]] bool gates_open(SequenceId id, const Sequence& s) const;
+  void describe_line(Batch& batch);
   void preempt(SequenceId id, SimTime now);
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
@@ -108,6 +109,7 @@ class RunningFirst final : public Scheduler {
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened
   // since.
   bool head_blocked_ = false;
+  QueueCause head_waits_for_ = QueueCause::kv_memory;  // found by the last attempt to admit it
   Batch batch_;
   StepOutcome outcome_;
 };
