@@ -1,6 +1,6 @@
-// Counts of positive integers in log-linear buckets, 1,024 a power of two, for the cheapest insert there is: the top bits
-// of the value as a double are the bucket. A value read back (its bucket's middle) is off by at most 0.05 %. Insert
-// about 10 instructions. Memory: 504 KiB from the first value on.
+// Counts of positive integers in log-linear buckets, 1,024 a power of two, for the cheapest insert there is: the top
+// bits of the value as a double are the bucket. A value read back (its bucket's middle) is off by at most 0.05 %.
+// Insert about 10 instructions. Memory: 504 KiB from the first value on.
 #pragma once
 
 #include <bit>

@@ -74,9 +74,9 @@ class TimeLedger {
   struct Open {
     TimeRow row;
     Phase phase = Phase::unused;
-    bool by_swap = false;   // restoring: its KV comes back from the host
-    SimTime since;          // start of the phase
-    std::int64_t own = 0;   // decode: counters then
+    bool by_swap = false;  // restoring: its KV comes back from the host
+    SimTime since;         // start of the phase
+    std::int64_t own = 0;  // decode: counters then
     std::int64_t overhead = 0;
     std::int64_t elsewhere = 0;  // preempted, restoring: ns since then that another bucket has
   };

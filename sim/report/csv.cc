@@ -45,7 +45,8 @@ void append_seconds(fmt::memory_buffer& out, SimTime time) {
 
 std::string requests_header() {
   std::string header =
-      "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_s,"
+      "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_"
+      "s,"
       "recomputed_tokens";
   for (const char* bucket : metrics::kTimeBucketNames) header += fmt::format(",{}_s", bucket);
   return header + "\n";

@@ -114,8 +114,8 @@ std::string time_ledger(const Summary& s) {
   for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
     const metrics::TimeUse& u = s.time.buckets[i];
     if (u.share == 0) continue;
-    table.add({fmt::format("  {}", metrics::kTimeBucketNames[i]), "", time(u.mean_s), time(u.p99_s),
-               share_text(u.share)});
+    table.add(
+        {fmt::format("  {}", metrics::kTimeBucketNames[i]), "", time(u.mean_s), time(u.p99_s), share_text(u.share)});
     share += u.share;
     mean += u.mean_s;
   }
@@ -168,8 +168,8 @@ std::string origin(const metrics::Identity& identity) {
 }  // namespace
 
 std::string print_summary(const Summary& s) {
-  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) + "\n" + memory(s) +
-         origin(s.identity);
+  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
+         "\n" + memory(s) + origin(s.identity);
 }
 
 }  // namespace blockyard::report

@@ -17,6 +17,8 @@ void Batch::clear() {
   failure = "";
   looked_up = hit = looked_up_resumed = hit_resumed = 0;
   refused_although_free = 0;
+  head = RequestId{};
+  head_waits_for = QueueCause::seat;
 }
 
 void StepOutcome::clear() {

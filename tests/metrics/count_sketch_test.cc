@@ -25,7 +25,8 @@ TEST_CASE("a value read back by its rank is within 0.05 %") {
     std::sort(sample.begin(), sample.end());
     for (std::size_t rank = 0; rank < sample.size(); ++rank) {
       const auto exact = static_cast<double>(sample[rank]);
-      RC_ASSERT(std::abs(sketch.from_top(static_cast<std::int64_t>(sample.size() - 1 - rank)) - exact) <= 0.0005 * exact);
+      RC_ASSERT(std::abs(sketch.from_top(static_cast<std::int64_t>(sample.size() - 1 - rank)) - exact) <=
+                0.0005 * exact);
     }
   }));
 }

@@ -16,7 +16,8 @@ struct Steps {
   SimTime now;
   SimTime next;
 
-  void begin(SimTime lasts, SimTime decode_own, QueueCause cause = QueueCause::seat, std::optional<RecordId> head = {}) {
+  void begin(SimTime lasts, SimTime decode_own, QueueCause cause = QueueCause::seat,
+             std::optional<RecordId> head = {}) {
     ledger.step_begins(now, {lasts, decode_own, SimTime(0), cause, head});
     next = now + lasts;
   }
