@@ -23,6 +23,7 @@ enum class CsvField {
   session,
   prefix,
   prefix_tokens,
+  samples,
   other
 };
 

@@ -13,6 +13,9 @@ namespace blockyard::workload {
 // Names the prompt's content in a ContentStore (content_store.h); none = the trace says nothing of it.
 enum class ContentId : std::uint32_t { none = UINT32_MAX };
 
+// More sequences of one request are a slip of the keyboard.
+inline constexpr std::int32_t kMostSamples = 256;
+
 struct Request {
   SimTime arrival;
   Tokens prompt_tokens;
@@ -25,6 +28,8 @@ struct Request {
   ContentId content = ContentId::none;
   std::uint32_t prefix = 0;  // the prompt's first prefix_tokens are those of every request with this prefix
   std::int32_t prefix_tokens = 0;
+  // Sequences that it becomes after its prompt (parallel samples, or beams), each of output_tokens tokens: the API's n.
+  std::int32_t samples = 1;
 };
 
 // A stream of requests in order of arrival (equal times in file order). Readers, generators and edits are sources;

@@ -32,13 +32,19 @@ void check_lengths_only(const Request& request) {
       request.prefix_tokens);
 }
 
+void check_one_sample(const Request& request) {
+  CHECK_LAW(request.samples == 1, "{} samples without a column for them", request.samples);
+}
+
 }  // namespace
 
 void write_csv(RequestSource& source, const std::string& path, CsvColumns columns) {
-  const bool all = columns == CsvColumns::all;
+  const bool all = columns != CsvColumns::lengths;
+  const bool samples = columns == CsvColumns::all_and_n;
   AtomicFile file(path);
   file.write("arrival_s,prompt_tokens,output_tokens");
-  file.write(all ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens\n" : "\n");
+  if (all) file.write(",max_tokens,priority,tenant,session,prefix_id,prefix_tokens");
+  file.write(samples ? ",n\n" : "\n");
   std::array<Request, 256> requests;
   fmt::memory_buffer line;
   while (const std::size_t count = source.read(requests)) {
@@ -52,6 +58,11 @@ void write_csv(RequestSource& source, const std::string& path, CsvColumns column
                        request.tenant, request.session, request.prefix, request.prefix_tokens);
       } else {
         check_lengths_only(request);
+      }
+      if (samples) {
+        fmt::format_to(std::back_inserter(line), ",{}", request.samples);
+      } else {
+        check_one_sample(request);
       }
       line.push_back('\n');
       file.write({line.data(), line.size()});

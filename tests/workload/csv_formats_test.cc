@@ -103,7 +103,7 @@ TEST_CASE("an unknown header names the columns found and wanted") {
         "trace:1: no known trace format; found \"Timestamp,Model,Request tokens\", wanted one of (or name the format)\n"
         "  azure: TIMESTAMP,ContextTokens,GeneratedTokens\n"
         "  blockyard: "
-        "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens]\n"
+        "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens,n]\n"
         "  mooncake: {\"timestamp\", \"input_length\", \"output_length\"[, \"hash_ids\"]}");
   TraceOptions named;
   named.format = "azure";

@@ -12,6 +12,7 @@
 //   session        optional  likewise; 0 = none. A prompt begins with all that its session has said before it
 //   prefix_id      optional  likewise. Prompts with one prefix_id begin with the same prefix_tokens tokens
 //   prefix_tokens  optional  whole number; default 0. More than the prompt has: the whole prompt
+//   n              optional  1 to 256, default 1: parallel samples (or beams), each of output_tokens tokens
 //
 // Example:
 //   arrival_s,prompt_tokens,output_tokens,max_tokens
@@ -28,11 +29,13 @@
 namespace blockyard::workload {
 
 inline constexpr std::string_view kBlockyardCsvColumns =
-    "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens]";
+    "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens,n]";
 
 [[nodiscard]] bool is_blockyard_csv(std::string_view first_line);
 // Has it a column by which prompts share content?
 [[nodiscard]] bool has_content_columns(std::string_view first_line);
+// Has it the column of parallel samples?
+[[nodiscard]] bool has_samples_column(std::string_view first_line);
 [[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, bool header);
 
 }  // namespace blockyard::workload
