@@ -34,6 +34,10 @@ namespace blockyard::cost {
 struct RooflineOptions {
   std::int64_t tensor_parallel_size = 1;
   model::ElementType kv_dtype = model::ElementType::bf16;
+  // Attention of decodes takes 1 + this times as long. The PagedAttention paper measured 0.20-0.26 for its first kernel
+  // against FasterTransformer's on contiguous KV (sec. 7.1). 0, since the constants were fitted to kernels that read
+  // paged KV themselves.
+  double attention_slowdown = 0;
   std::int64_t table_tokens = 16384;  // entries of the tables; max_num_batched_tokens is a good choice
 };
 
