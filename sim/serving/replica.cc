@@ -17,7 +17,8 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
       memory_(&memory),
       cost_(&cost),
       collector_(&collector),
-      contents_(contents) {
+      contents_(contents),
+      tells_sharing_(memory.shares_blocks()) {
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
 }
 
@@ -53,6 +54,9 @@ void Replica::tell_state() {
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(waiting());
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  if (!tells_sharing_) return;
+  const kv::BlockSharing sharing = memory_->sharing();
+  collector_->set_sharing(sharing.held, sharing.unshared);
 }
 
 SimTime Replica::begin(SimTime now, SimTime horizon) {
