@@ -178,7 +178,7 @@ void print_concurrency(const Sizing& s, const std::vector<Tokens>& contexts, std
   std::vector<Tokens> lengths = contexts;
   if (lengths.empty()) lengths = {Tokens(2048), Tokens(8192), Tokens(32768), Tokens(131072)};
   TextTable table(0);
-  table.add({"tokens", "GiB each", "by arithmetic", "in whole blocks, null block kept"});
+  table.add({"tokens", "GiB each", "by arithmetic", "in whole blocks at their peak, null block kept"});
   for (const Tokens length : lengths) {
     if (contexts.empty() && length > s.max_model_len) continue;
     table.add({"  " + grouped(length.count()), fmt::format("{:.3f}", in_gib(s.bytes_of(length))),
