@@ -8,6 +8,7 @@
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
+#include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/serving/hardware.h"
@@ -34,14 +35,15 @@ struct Served {
 std::optional<Served> served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) try {
   Served s{load_model(scenario, configs), load_gpu(scenario, configs),
            scenario.integer("hardware.tensor_parallel_size"), Tokens(0), model::ElementType::bf16};
+  if (model::kv_bytes_per_token(model::kv_geometry(s.model), model::KvSplit{}) == Bytes(0)) {
+    errors.add(scenario.place("model"),
+               fmt::format("model: {} keeps no KV of its tokens: there is no cache to simulate", s.model.name));
+  }
   model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
   const Tokens limit(s.model.max_position_embeddings);
   s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
-  // Engines keep 16-bit keys and values beside 8-bit weights unless told otherwise.
-  const bool wide = model::bytes_per_element(s.model.dtype) >= 2;
-  const model::ElementType own = wide ? s.model.dtype : model::ElementType::bf16;
-  s.kv_dtype =
-      scenario.is_word("kv_cache.dtype", "auto") ? own : *model::element_type(scenario.choice("kv_cache.dtype"));
+  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? model::default_kv_dtype(s.model)
+                                                          : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
 } catch (const InputError& error) {
   for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
@@ -55,6 +57,25 @@ model::BudgetRequest budget_request(const Document& scenario) {
   return model::FromGpuMemory{};
 }
 
+// The arithmetic of a model that leaves nothing for KV, and what would make room.
+std::string refusal(const Served& s, const model::BudgetOptions& budget, const model::MemoryBudget& result) {
+  std::string text = fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache", s.model.name,
+                                 s.tensor_parallel, s.gpu.spec.name);
+  for (const model::BudgetLine& line : result.lines) {
+    text += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
+  }
+  model::SizeOptions size;
+  size.request = budget.request;
+  size.kv_dtype = budget.kv_dtype;
+  size.tp = budget.tensor_parallel_size;
+  size.gpu_memory_utilization = budget.gpu_memory_utilization;
+  size.max_model_len = s.max_model_len;
+  size.max_num_batched_tokens = budget.max_num_batched_tokens;
+  const std::vector<std::string> ways = model::remedies(model::size_of(s.model, s.gpu.spec, size));
+  if (!ways.empty()) text += fmt::format("\n  what would make it fit, each by itself: {}", fmt::join(ways, "; "));
+  return text + "\n  `blockyard size` shows the arithmetic in full";
+}
+
 model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged, Diagnostics& errors) {
   model::BudgetOptions options;
   options.request = budget_request(scenario);
@@ -64,14 +85,18 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   options.block_size =
       paged || scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size") : Tokens(1);
   options.kv_dtype = s.kv_dtype;
+  options.max_num_seqs = scenario.integer("engine.max_num_seqs");
+  if (model::needs_weights(s.model, options)) {
+    errors.add(
+        scenario.place("kv_cache.budget"),
+        fmt::format("kv_cache.budget: not all weights of {} are known ({}); expected blocks, tokens or GiB in place "
+                    "of auto",
+                    s.model.name, fmt::join(s.model.not_counted, ", ")));
+    return {};
+  }
   model::MemoryBudget result = model::compute_budget(s.model, s.gpu.spec, options);
   if (result.kv_bytes <= Bytes(0)) {
-    std::string arithmetic;
-    for (const model::BudgetLine& line : result.lines) {
-      arithmetic += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
-    }
-    errors.add(scenario.place("model"), fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}",
-                                                    s.model.name, s.tensor_parallel, s.gpu.spec.name, arithmetic));
+    errors.add(scenario.place("model"), refusal(s, options, result));
   }
   return result;
 }
