@@ -1,6 +1,6 @@
 // KV memory as the serving loop sees it: how full it is, whatever hands it out. Law: partition().total() ==
-// total_pieces() at every instant. Demand and availability are counted in grains, the smallest piece that is handed out (a block, a
-// slot). Every call O(1).
+// total_pieces() at every instant. Demand and availability are counted in grains, the smallest piece that is handed out
+// (a block, a slot). Every call O(1).
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct SequenceNeed {
   Tokens declared_end;  // prompt + max_tokens - 1
 };
 
-// What handing out memory has cost. Copies are within the GPU: each token is read once and written once. Pages are those
-// of one GPU; all GPUs of a replica do the same at the same time.
+// What handing out memory has cost. Copies are within the GPU: each token is read once and written once. Pages are
+// those of one GPU; all GPUs of a replica do the same at the same time.
 struct MemoryWork {
   Tokens copied;
   std::int64_t compactions = 0;

@@ -1,6 +1,6 @@
-// Several runs side by side, one column a variant that could be run. Beside each figure that has a better and a worse stands its ratio to
-// the first variant's. More columns than a screen of 120 holds are split into several tables, each of which begins with
-// the first variant.
+// Several runs side by side, one column a variant that could be run. Beside each figure that has a better and a worse
+// stands its ratio to the first variant's. More columns than a screen of 120 holds are split into several tables, each
+// of which begins with the first variant.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
-// memory.csv: a row for each change of the KV pool (base/memory_change.h), in the order in which they happened. Columns:
-// time, whose memory, what was done, the tokens it brought or gave back, and the bytes in each state after it. Written
-// as it happens, under another name, and put in place by commit(). Cost: about 0.5 us a row.
+// memory.csv: a row for each change of the KV pool (base/memory_change.h), in the order in which they happened.
+// Columns: time, whose memory, what was done, the tokens it brought or gave back, and the bytes in each state after it.
+// Written as it happens, under another name, and put in place by commit(). Cost: about 0.5 us a row.
 #pragma once
 
 #include <filesystem>

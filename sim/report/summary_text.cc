@@ -166,8 +166,7 @@ std::string memory(const Summary& s) {
   if (work.any()) done += fmt::format("  which made steps {} longer in all\n", time_text(to_seconds(work.time)));
   return table.text() +
          fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free)) +
-         done +
-         footnote(kMemoryDefinition);
+         done + footnote(kMemoryDefinition);
 }
 
 std::string origin(const metrics::Identity& identity) {

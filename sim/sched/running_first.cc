@@ -90,7 +90,8 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   return grow_all();
 }
 
-// Everybody running gets what is wanted; false, and nothing has changed, if memory refuses although the demand is there.
+// Everybody running gets what is wanted; false, and nothing has changed, if memory refuses although the demand is
+// there.
 bool RunningFirst::grow_all() {
   growths_.clear();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {

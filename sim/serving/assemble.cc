@@ -70,8 +70,9 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
     for (const model::BudgetLine& line : result.lines) {
       arithmetic += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
     }
-    errors.add_does_not_fit(scenario.place("model"), fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}",
-                                                    s.model.name, s.tensor_parallel, s.gpu.spec.name, arithmetic));
+    errors.add_does_not_fit(scenario.place("model"),
+                            fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}", s.model.name,
+                                        s.tensor_parallel, s.gpu.spec.name, arithmetic));
   }
   return result;
 }
@@ -195,16 +196,24 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const Tokens usable =
       paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
   if (usable <= Tokens(0)) {
-    errors.add_does_not_fit(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
+    errors.add_does_not_fit(scenario.place("kv_cache.budget"),
+                            "kv_cache.budget: no block is left beside the engine's null block");
   }
   if (kv::traits_of_strategy(strategy).pages && memory_budget.kv_bytes < scenario.bytes("kv_cache.page_size")) {
-    errors.add_does_not_fit(scenario.place("kv_cache.page_size"), "kv_cache.page_size: a page is larger than the KV memory of a GPU");
+    errors.add_does_not_fit(scenario.place("kv_cache.page_size"),
+                            "kv_cache.page_size: a page is larger than the KV memory of a GPU");
   }
 
   sched::EngineOptions options;
   options.batch = engine;
   options.strategy = strategy;
-  const ServedMemory memory{&s.model, &s.gpu.spec, s.tensor_parallel, s.max_model_len, s.kv_dtype, memory_budget, usable,
+  const ServedMemory memory{&s.model,
+                            &s.gpu.spec,
+                            s.tensor_parallel,
+                            s.max_model_len,
+                            s.kv_dtype,
+                            memory_budget,
+                            usable,
                             traits.needs_budget_for_seqs ? engine.max_num_batched_tokens : s.max_model_len};
   options.memory = memory_options(scenario, memory);
   options.memory.contents = a.contents.get();
@@ -288,10 +297,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   if (kv::traits_of_strategy(strategy).pages) {
     const kv::PageGeometry& pages = options.memory.page_geometry;
-    a.identity.notes.push_back(fmt::format("{} pages on each GPU; a sequence grows by {} pages for at most {} tokens, a "
-                                           "page in each layer's keys and values",
-                                           options.memory.pages, pages.pages_for(Tokens(1)),
-                                           pages.filled(Tokens(1)).count()));
+    a.identity.notes.push_back(
+        fmt::format("{} pages on each GPU; a sequence grows by {} pages for at most {} tokens, a "
+                    "page in each layer's keys and values",
+                    options.memory.pages, pages.pages_for(Tokens(1)), pages.filled(Tokens(1)).count()));
   }
   if (null_block) {
     a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",

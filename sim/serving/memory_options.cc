@@ -21,7 +21,8 @@ kv::PageGeometry page_geometry(const ServedMemory& s, Bytes page) {
   for (const model::LayerGroup& group : model::kv_geometry(*s.model)) {
     const double bytes = model::token_bytes(group, {s.tensor_parallel, 1, s.kv_dtype});  // keys and values
     for (const std::int64_t part : {group.d_k, group.d_v}) {
-      const auto elements = static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, group.d_k + group.d_v));
+      const auto elements =
+          static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, group.d_k + group.d_v));
       const std::int64_t token = std::llround(bytes * elements);
       if (token == 0 || group.layers() == 0) continue;
       if (!tensors.empty() && tensors.back().token_bytes == token) {
@@ -34,8 +35,8 @@ kv::PageGeometry page_geometry(const ServedMemory& s, Bytes page) {
   return {page, std::move(tensors)};
 }
 
-// Where all layers look back at the same window, the engine's manager frees what falls out of it, with its hybrid manager
-// or without. Where only some do, they are counted like the others.
+// Where all layers look back at the same window, the engine's manager frees what falls out of it, with its hybrid
+// manager or without. Where only some do, they are counted like the others.
 std::vector<kv::BlockTables> block_tables(const ServedMemory& s) {
   const model::KvGeometry groups = model::kv_geometry(*s.model);
   if (groups.size() != 1 || groups[0].kind != model::LayerKind::sliding_window) return {};

@@ -210,7 +210,8 @@ void Replica::check_progress(bool progress) {
   steps_without_progress_ = progress ? 0 : steps_without_progress_ + 1;
   if (steps_without_progress_ < options_.no_progress_limit) return;
   stuck_ = fmt::format(
-      "no progress for {} steps: {} running, {} waiting, {} of {} blocks or tokens of KV memory free. No request generated a "
+      "no progress for {} steps: {} running, {} waiting, {} of {} blocks or tokens of KV memory free. No request "
+      "generated a "
       "token or computed a "
       "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),

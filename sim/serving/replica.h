@@ -33,13 +33,13 @@ struct ReplicaOptions {
   // The next step is planned while one runs, so that a request that arrives during step k joins step k + 2 (vLLM 0.14
   // and later).
   bool async_scheduling = false;
-  std::int64_t steps_per_event = 1024;     // steps run through before the caller gets a word in
-  std::int64_t block_bytes = 0;            // KV of one block over all GPUs: what a swap moves
-  std::int64_t token_bytes = 0;            // KV of one token over all GPUs
-  double swap_bytes_per_s = 0;             // over the links of all GPUs; only asked by schedulers that swap
+  std::int64_t steps_per_event = 1024;  // steps run through before the caller gets a word in
+  std::int64_t block_bytes = 0;         // KV of one block over all GPUs: what a swap moves
+  std::int64_t token_bytes = 0;         // KV of one token over all GPUs
+  double swap_bytes_per_s = 0;          // over the links of all GPUs; only asked by schedulers that swap
   MemoryTimes memory_times;
   std::function<void(SimTime, const MemoryChange&)> memory_changed;  // is told of each change of the pool; may be empty
-  std::int64_t no_progress_limit = 10000;  // steps without progress after which the run stops
+  std::int64_t no_progress_limit = 10000;                            // steps without progress after which the run stops
 };
 
 class Replica {
@@ -102,7 +102,7 @@ class Replica {
   cost::CostModel* cost_;
   metrics::Collector* collector_;
   PromptContents* contents_;  // nullptr without a prefix cache
-  SimTime now_;  // of what is done to memory
+  SimTime now_;               // of what is done to memory
   InFlight in_flight_ = InFlight::nothing;
   SimTime step_start_;
   SimTime step_end_;

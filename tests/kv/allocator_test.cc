@@ -158,8 +158,8 @@ TEST_CASE("compaction lets in who was refused for its place, at the price of wha
   CHECK(arena->largest_free() == Tokens(30));
 }
 
-// Pages of 2 MiB and of 64 KiB under Llama 3 8B on one GPU and on two: vAttention's own table has 1,024, 32, 2,048 and 64
-// tokens a page.
+// Pages of 2 MiB and of 64 KiB under Llama 3 8B on one GPU and on two: vAttention's own table has 1,024, 32, 2,048 and
+// 64 tokens a page.
 TEST_CASE("tokens a page holds are those of vAttention") {
   const auto tokens = [](std::int64_t heads, Bytes page) {
     return PageGeometry(page, {{heads * 128 * 2, 64}}).filled(Tokens(1)).count();
@@ -170,8 +170,8 @@ TEST_CASE("tokens a page holds are those of vAttention") {
   CHECK(tokens(4, Bytes(64 << 10)) == 64);
 }
 
-// Worked out: one tensor of 20 bytes a token, pages of 64: 6 tokens take 2 pages, which hold 6 whole tokens and 8 bytes;
-// pieces of 4 bytes.
+// Worked out: one tensor of 20 bytes a token, pages of 64: 6 tokens take 2 pages, which hold 6 whole tokens and 8
+// bytes; pieces of 4 bytes.
 TEST_CASE("pages of virtual memory: tail, padding, and pages kept for the next sequence") {
   const PageGeometry geometry(Bytes(64), {{20, 1}});
   Virtual memory(10, geometry, true);

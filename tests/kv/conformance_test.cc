@@ -1,5 +1,5 @@
-// The conformance suite: every strategy of the table, under every choice that it knows, does on random operations what its
-// plain reference does (reference.h), and obeys the allocators' laws. A strategy is tried by being in the table.
+// The conformance suite: every strategy of the table, under every choice that it knows, does on random operations what
+// its plain reference does (reference.h), and obeys the allocators' laws. A strategy is tried by being in the table.
 #include <rapidcheck.h>
 
 #include <algorithm>

@@ -51,7 +51,8 @@ class NaiveArena {
     if (placement_ == "best_fit" || placement_ == "buddy") chosen = std::min_element(fits.begin(), fits.end(), smaller);
     if (placement_ == "worst_fit") chosen = std::max_element(fits.begin(), fits.end(), smaller);
     if (placement_ == "next_fit") {
-      const auto above = std::find_if(fits.begin(), fits.end(), [&](const auto& hole) { return hole.start >= cursor_; });
+      const auto above =
+          std::find_if(fits.begin(), fits.end(), [&](const auto& hole) { return hole.start >= cursor_; });
       if (above != fits.end()) chosen = above;
     }
     const kv::Region region{chosen->start, Tokens(slots)};

@@ -55,8 +55,8 @@ struct Arena {
     std::vector<Region> packed = held;
     NaiveArena after = naive;
     after.pack(packed);
-    const bool helps = after.largest_free() > naive.largest_free() &&
-                       (wanted == 0 || after.largest_free() >= naive.rounded(wanted));
+    const bool helps =
+        after.largest_free() > naive.largest_free() && (wanted == 0 || after.largest_free() >= naive.rounded(wanted));
     std::vector<Region> moved = held;
     RC_ASSERT(placement->compact(moved, Tokens(wanted)) == helps);
     RC_ASSERT(moved == (helps ? packed : held));

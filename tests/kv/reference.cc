@@ -425,8 +425,8 @@ class NaiveVirtual final : public Copyable<NaiveVirtual> {
       }
       const bool holds = rows_[i].mapped >= wanted;
       const bool chosen_holds = rows_[chosen].mapped >= wanted;
-      const bool better = holds && chosen_holds ? rows_[i].mapped < rows_[chosen].mapped
-                                                : rows_[i].mapped > rows_[chosen].mapped;
+      const bool better =
+          holds && chosen_holds ? rows_[i].mapped < rows_[chosen].mapped : rows_[i].mapped > rows_[chosen].mapped;
       // Of equal rows that hold it the one that ended first, of equal ones that do not the one that ended last.
       const bool equal = rows_[i].mapped == rows_[chosen].mapped;
       if (better || (equal && holds == (rows_[i].stamp < rows_[chosen].stamp))) chosen = i;

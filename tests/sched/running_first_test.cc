@@ -41,11 +41,12 @@ struct Scenario {
 Scenario random_scenario() {
   Scenario s;
   s.scheduler = *rc::gen::elementOf(std::vector<std::string>{"vllm-v1", "vllm-v1", "orca"});
-  s.strategy =
-      *rc::gen::elementOf(std::vector<std::string>{"paged", "paged", "paged", "contiguous", "contiguous", "virtual", "none"});
+  s.strategy = *rc::gen::elementOf(
+      std::vector<std::string>{"paged", "paged", "paged", "contiguous", "contiguous", "virtual", "none"});
   s.placement =
       *rc::gen::elementOf(std::vector<std::string>{"buddy", "first_fit", "next_fit", "best_fit", "worst_fit"});
-  s.reservation = *rc::gen::elementOf(std::vector<std::string>{"max_model_len", "pow2", "oracle", "grow", "grow", "grow"});
+  s.reservation =
+      *rc::gen::elementOf(std::vector<std::string>{"max_model_len", "pow2", "oracle", "grow", "grow", "grow"});
   s.memory.initial_tokens = Tokens(*rc::gen::element(0, 1, 5));
   s.memory.compaction.on_failure = *rc::gen::arbitrary<bool>();
   s.memory.compaction.threshold = *rc::gen::element(0.2, 1.0);
@@ -93,8 +94,7 @@ class QuadraticRestore final : public RestoreCost {
 
 // One engine that takes a fixed time a step.
 struct Engine {
-  Engine(const Scenario& scenario, bool fast_forward)
-      : memory(made(scenario)) {
+  Engine(const Scenario& scenario, bool fast_forward) : memory(made(scenario)) {
     RunningFirstOptions options;
     options.max_num_seqs = scenario.max_num_seqs;
     options.max_num_batched_tokens = scenario.budget;

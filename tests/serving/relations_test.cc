@@ -89,15 +89,15 @@ TEST_CASE("regions that grow and pages that are mapped take the time that copies
   CHECK(grown.memory_work.time.count() == Approx(12985).margin(20));
   CHECK(to_time(grown.makespan_s) == to_time(plain.makespan_s) + grown.memory_work.time);
   // 199 tokens take 7 pages of 32 in each of 64 tensors.
-  const metrics::Summary mapped = with({"kv_cache.strategy=virtual", "kv_cache.page_size=64 KiB",
-                                        "kv_cache.map_cost=10 us"});
+  const metrics::Summary mapped =
+      with({"kv_cache.strategy=virtual", "kv_cache.page_size=64 KiB", "kv_cache.map_cost=10 us"});
   CHECK(mapped.memory_work.pages_mapped == 7 * 64);
   CHECK(mapped.memory_work.time == SimTime(7 * 64 * 10'000));
   CHECK(to_time(mapped.makespan_s) == to_time(plain.makespan_s) + mapped.memory_work.time);
 }
 
-// Without a cache the k-th token costs a forward pass over all before it: n tokens n * n / 2, once prompts are long enough
-// to keep the GPU busy. With one, each costs about the same.
+// Without a cache the k-th token costs a forward pass over all before it: n tokens n * n / 2, once prompts are long
+// enough to keep the GPU busy. With one, each costs about the same.
 TEST_CASE("without a cache time grows with the square of the output") {
   const auto makespan = [](const char* strategy, std::int64_t output) {
     const TraceFile one({{SimTime(0), 1, output, ""}});
@@ -115,10 +115,10 @@ TEST_CASE("regions that grow preempt where there is no place, and serve everybod
   for (const NameDoc& placement : kv::placements()) {
     for (const char* compaction : {"never", "on_failure", "0.1"}) {
       const metrics::Summary s = summary_of(
-          small_engine(trace), {"kv_cache.budget=1000 tokens", "engine.max_model_len=400", "kv_cache.initial_tokens=8",
-                                "kv_cache.strategy=contiguous", "kv_cache.reservation=grow",
-                                fmt::format("kv_cache.placement={}", placement.name),
-                                fmt::format("kv_cache.compaction={}", compaction)});
+          small_engine(trace),
+          {"kv_cache.budget=1000 tokens", "engine.max_model_len=400", "kv_cache.initial_tokens=8",
+           "kv_cache.strategy=contiguous", "kv_cache.reservation=grow",
+           fmt::format("kv_cache.placement={}", placement.name), fmt::format("kv_cache.compaction={}", compaction)});
       CAPTURE(placement.name, compaction);
       CHECK(s.finished == 30);
       CHECK(s.preemptions > 0);
@@ -214,7 +214,8 @@ TEST_CASE("2,048-token reservations run several times fewer at once than pages, 
   }
 }
 
-// What a listener hears, added up: tokens written and given back are the run's, and the ledger after each change is whole.
+// What a listener hears, added up: tokens written and given back are the run's, and the ledger after each change is
+// whole.
 TEST_CASE("the changes of the pool add up to what the run computed") {
   const TraceFile trace(std::vector<Row>(20, {SimTime(0), 30, 60, ""}));
   for (const char* strategy : {"paged", "contiguous", "virtual"}) {
@@ -237,8 +238,9 @@ TEST_CASE("the changes of the pool add up to what the run computed") {
   }
 }
 
-// Mistral 7B looks back at 4,096 tokens. What has fallen out of the window is free in the step after; a step computes at
-// most 2,048 tokens, so that no more than 4,095 + 2,048 and the rest of a block are ever held. A prefix cache holds all.
+// Mistral 7B looks back at 4,096 tokens. What has fallen out of the window is free in the step after; a step computes
+// at most 2,048 tokens, so that no more than 4,095 + 2,048 and the rest of a block are ever held. A prefix cache holds
+// all.
 TEST_CASE("what falls out of a sliding window is freed, unless a prefix cache keeps it") {
   const TraceFile one({{SimTime(0), 6000, 1000, ""}});
   const auto live = [&](std::vector<std::string> sets) {

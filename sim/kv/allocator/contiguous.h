@@ -99,7 +99,7 @@ class Contiguous final : public Allocator {
   std::int64_t moves_ = 0;
   std::int64_t moves_at_refusal_ = 0;
   DueQueue due_;
-  std::vector<Move> moving_;                                // scratch of do_grow_decoding
+  std::vector<Move> moving_;                               // scratch of do_grow_decoding
   std::vector<std::pair<Region, SequenceId>> by_address_;  // scratch of compact
   std::vector<Region> regions_;
 };

@@ -1,6 +1,6 @@
 // Decoding sequences by the step in which they will need more memory, so that a step asks nobody else. A step is
-// counted by the calls of grow_decoding; of one step the sequences come in order of admission. Cost: O(log n) to add and
-// to remove, O(1) a sequence that is due; nothing is allocated once warm.
+// counted by the calls of grow_decoding; of one step the sequences come in order of admission. Cost: O(log n) to add
+// and to remove, O(1) a sequence that is due; nothing is allocated once warm.
 #pragma once
 
 #include <compare>

@@ -4,7 +4,8 @@
 //   pow2           the prompt and the output rounded up to a power of two, as a predictor off by less than twice would
 //                  have it (Orca Pow2: 25 -> 32); not beyond max_model_len
 //   oracle         exactly what will be written: prompt + output - 1 (Orca Oracle)
-//   grow           the prompt and initial_tokens; doubled, into a new region, whenever it is full. A sequence that comes
+//   grow           the prompt and initial_tokens; doubled, into a new region, whenever it is full. A sequence that
+//   comes
 //                  back after a preemption starts with the first of these that holds what it had written and one more.
 // Source: Kwon et al., SOSP 2023, sec. 3.1 and 6.1.
 #pragma once

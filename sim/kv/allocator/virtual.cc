@@ -25,9 +25,8 @@ std::int64_t Virtual::demand(SequenceId id, Tokens total) const {
 
 std::int64_t Virtual::decode_demand() const {
   std::int64_t sum = 0;
-  due_.for_each_due(decode_steps(), [&](const DueQueue::Entry& entry) {
-    sum += demand(entry.id, row_of(entry.id).used + Tokens(1));
-  });
+  due_.for_each_due(decode_steps(),
+                    [&](const DueQueue::Entry& entry) { sum += demand(entry.id, row_of(entry.id).used + Tokens(1)); });
   return sum;
 }
 

@@ -1,9 +1,9 @@
-// KV memory that is contiguous in virtual addresses and mapped to physical pages on demand (page_geometry.h). A sequence
-// writes into a row of address space, one tensor after the other growing with it; a row whose sequence has ended keeps
-// its pages for the next one (keep_pages), or they are unmapped at once.
+// KV memory that is contiguous in virtual addresses and mapped to physical pages on demand (page_geometry.h). A
+// sequence writes into a row of address space, one tensor after the other growing with it; a row whose sequence has
+// ended keeps its pages for the next one (keep_pages), or they are unmapped at once.
 //   a new sequence takes the row with the fewest kept pages that hold its prompt, else the one with the most (of equal
-//   ones the row that ended first, and last), else a new one; what it lacks is mapped from free pages, and where they run out pages that nobody uses are unmapped from the
-//   row that ended longest ago, from its end on.
+//   ones the row that ended first, and last), else a new one; what it lacks is mapped from free pages, and where they
+//   run out pages that nobody uses are unmapped from the row that ended longest ago, from its end on.
 // Mapping and unmapping are counted page by page in MemoryWork; nothing of it is hidden behind a step. Law: used +
 // kept + free == pages; no page is in two rows.
 // States: tokens are live; the room for whole tokens in the last pages is tail; what is left of the pages of a sequence
@@ -92,7 +92,7 @@ class Virtual final : public Allocator {
   // Rows that have pages and no sequence, by what they hold; and all with pages that nobody uses, by `ended`.
   std::pmr::set<std::tuple<Tokens, std::uint64_t, RowId>> kept_{&pool_};
   std::pmr::set<std::pair<std::uint64_t, RowId>> spare_{&pool_};
-  std::vector<std::pair<std::uint64_t, Growth>> growing_;          // scratch of do_grow_decoding
+  std::vector<std::pair<std::uint64_t, Growth>> growing_;  // scratch of do_grow_decoding
 };
 
 }  // namespace blockyard::kv

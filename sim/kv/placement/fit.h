@@ -1,6 +1,6 @@
 // What first, next, best and worst fit share: a region is cut from the low end of the free region that the policy
-// chooses, exactly as long as asked; neighbours merge when one is removed. Compaction slides all regions down, in order,
-// which leaves one free region. Source: Knuth, TAOCP vol. 1, sec. 2.5.
+// chooses, exactly as long as asked; neighbours merge when one is removed. Compaction slides all regions down, in
+// order, which leaves one free region. Source: Knuth, TAOCP vol. 1, sec. 2.5.
 #pragma once
 
 #include "sim/kv/placement/free_regions.h"

@@ -70,7 +70,7 @@ class FreeRegions {
   std::vector<Node> nodes_;
   std::vector<Index> unused_;
   Index root_ = kNone;
-  std::pmr::unsynchronized_pool_resource pool_;  // keeps the nodes of `sizes_` for the next ones
+  std::pmr::unsynchronized_pool_resource pool_;                         // keeps the nodes of `sizes_` for the next ones
   std::pmr::set<std::pair<std::int64_t, std::int64_t>> sizes_{&pool_};  // (size, start)
 };
 
