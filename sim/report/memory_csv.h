@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "sim/base/memory_change.h"
-#include "sim/report/pending_file.h"
+#include "sim/base/pending_file.h"
 
 namespace blockyard::report {
 
