@@ -14,7 +14,7 @@ namespace blockyard::report {
 struct Variant {
   std::string label;  // what distinguishes it: "kv_cache.strategy=paged"
   metrics::Summary summary;
-  std::string does_not_fit;  // why it could not be run; the summary is empty then
+  std::string does_not_fit{};  // why it could not be run; the summary is empty then
 };
 
 [[nodiscard]] std::string print_comparison(const std::vector<Variant>& variants);

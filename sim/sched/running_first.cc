@@ -249,7 +249,7 @@ void RunningFirst::admit_waiting() {
 void RunningFirst::describe_line(Batch& batch) {
   if (waiting_->size() == 0) return;
   batch.head = waiting_->front().id;
-  batch.head_waits_for = running_.size() >= options_.max_num_seqs ? QueueCause::seat : head_waits_for_;
+  batch.head_waits_for = seats_for_head() ? head_waits_for_ : QueueCause::seat;
 }
 
 SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
