@@ -14,7 +14,7 @@ namespace blockyard::report {
 
 inline constexpr std::string_view kRequestsHeader =
     "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_s,"
-    "recomputed_tokens\n";
+    "recomputed_tokens,stall_waiting_s\n";
 
 // tpot_s is a quotient: the shortest decimals of the double that the summary's distribution counts. output_tokens,
 // tpot_s and e2e_s are given for finished requests only.

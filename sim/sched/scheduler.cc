@@ -11,6 +11,7 @@ void Batch::clear() {
   preempted.clear();
   swapped_out.clear();
   swapped_in.clear();
+  held_until = SimTime(0);
   ignored.clear();
   failure = "";
   looked_up = hit = looked_up_resumed = hit_resumed = 0;

@@ -6,6 +6,7 @@
 
 #include "sim/kv/allocator/strategies.h"
 #include "sim/model/element_type.h"
+#include "sim/sched/preemption/mode.h"
 #include "sim/sched/preemption/victim.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/waiting_queue.h"
@@ -52,8 +53,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .reservations = kv::reservations(),
           .placements = kv::placements(),
           .kv_dtypes = model::element_types(),
-          .preemption_modes = {{"recompute", "its KV is dropped and computed again"},
-                               {"swap", "its KV goes to the host and comes back (vllm-v0)"}},
+          .preemption_modes = sched::preemption_modes(),
           .victims = sched::victims(),
           .cost_models = {{"roofline", "per kernel, from the constants of the GPU's entry"},
                           {"fixed", "every step takes cost.step"}}};

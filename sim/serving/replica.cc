@@ -1,5 +1,7 @@
 #include "sim/serving/replica.h"
 
+#include <algorithm>
+
 namespace blockyard::serving {
 namespace {
 
@@ -53,6 +55,7 @@ void Replica::tell_state() {
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(waiting());
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  if (options_.swaps) collector_->set_host(Bytes(scheduler_->host_used().count() * options_.block_bytes));
 }
 
 SimTime Replica::begin(SimTime now, SimTime horizon) {
@@ -97,7 +100,9 @@ SimTime Replica::start_step(SimTime now) {
   } else {
     const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
-    lasts = duration(batch) + swap_time(batch);
+    const SimTime held = std::max(SimTime(0), batch.held_until - now);
+    lasts = held + duration(batch);
+    collector_->waited_on_link(held);
     record_batch(now, batch);
   }
   tell_state();
@@ -124,13 +129,8 @@ void Replica::end_step(SimTime now) {
 
 void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   for (const RequestId id : batch.admitted) collector_->admitted(record(id), now);
-  for (const RequestId id : batch.preempted) collector_->preempted(record(id), now);
-  for (const sched::Swap& swap : batch.swapped_out) {
-    collector_->preempted(record(swap.request), now);
-    collector_->swapped_out(Bytes(swap.blocks.count() * options_.block_bytes));
-  }
-  for (const sched::Swap& swap : batch.swapped_in)
-    collector_->swapped_in(Bytes(swap.blocks.count() * options_.block_bytes));
+  for (const RequestId id : batch.preempted) collector_->preempted(record(id), now, false);
+  record_swaps(now, batch);
   for (const sched::Finish& ignored : batch.ignored) {
     collector_->rejected(record(ignored.request), now, metrics::RejectReason::ignored_by_engine);
     if (contents_ != nullptr) contents_->ended(ignored.request);
@@ -145,6 +145,16 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
 }
 
+void Replica::record_swaps(SimTime now, const sched::Batch& batch) {
+  for (const sched::Swap& swap : batch.swapped_out) {
+    if (swap.cause != SwapCause::more) collector_->preempted(record(swap.request), now, true);
+    collector_->swapped_out(swap.cause, swap.blocks, Bytes(swap.blocks.count() * options_.block_bytes));
+  }
+  for (const sched::Swap& swap : batch.swapped_in) {
+    collector_->swapped_in(swap.cause, swap.blocks, Bytes(swap.blocks.count() * options_.block_bytes));
+  }
+}
+
 void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   if (outcome.shared_gap > 0) collector_->token_gap(now - step_start_, outcome.shared_gap);
   for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
@@ -154,7 +164,7 @@ void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
     answered_[index_of(id)] = true;
   }
   for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
-  for (const sched::Restore& r : outcome.restored) collector_->restored(record(r.request), r.stall);
+  for (const sched::Restore& r : outcome.restored) collector_->restored(record(r.request), r.stall, r.waiting);
   for (const sched::Finish& f : outcome.finished) {
     collector_->finished(record(f.request), now, f.generated);
     if (contents_ != nullptr) contents_->ended(f.request);
@@ -173,16 +183,6 @@ void Replica::check_progress(bool progress) {
       "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
       memory_->total_grains());
-}
-
-// Swaps go before the step and hold it up, as in vLLM V0: all blocks out, then all blocks in, over the links of all
-// GPUs at once.
-SimTime Replica::swap_time(const sched::Batch& batch) const {
-  std::int64_t blocks = 0;
-  for (const sched::Swap& swap : batch.swapped_out) blocks += swap.blocks.count();
-  for (const sched::Swap& swap : batch.swapped_in) blocks += swap.blocks.count();
-  if (blocks == 0) return SimTime(0);
-  return to_time(static_cast<double>(blocks * options_.block_bytes) / options_.swap_bytes_per_s);
 }
 
 SimTime Replica::duration(const sched::Batch& batch) {

@@ -27,7 +27,7 @@ struct ReplicaOptions {
   bool async_scheduling = false;
   std::int64_t steps_per_event = 1024;     // steps run through before the caller gets a word in
   std::int64_t block_bytes = 0;            // KV of one block over all GPUs: what a swap moves
-  double swap_bytes_per_s = 0;             // over the links of all GPUs; only asked by schedulers that swap
+  bool swaps = false;                      // there is a host pool
   std::int64_t no_progress_limit = 10000;  // steps without progress after which the run stops
 };
 
@@ -73,7 +73,7 @@ class Replica {
   void record_batch(SimTime now, const sched::Batch& batch);
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
   [[nodiscard]] SimTime duration(const sched::Batch& batch);
-  [[nodiscard]] SimTime swap_time(const sched::Batch& batch) const;
+  void record_swaps(SimTime now, const sched::Batch& batch);
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);
 
