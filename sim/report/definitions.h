@@ -16,7 +16,8 @@ inline constexpr const char* kThroughputDefinition =
     "throughput: finished requests, and all output tokens, over the makespan (first arrival to last event). goodput: "
     "finished requests that meet every limit; all others are misses; one-token outputs meet any TPOT.";
 inline constexpr const char* kStallDefinition =
-    "stall: from each preemption until the computed length is regained, summed over a preempted request's life.";
+    "stall: from each preemption until the computed length is regained, summed over a preempted request's life. waiting: "
+    "without a seat; restoring: the rest, copied back or computed again.";
 inline constexpr const char* kMemoryDefinition =
     "shares of the KV pool, means weighted by time. live: tokens with an owner; cached: known content, no owner; "
     "reserved: held for tokens the request will write; over_reserved: held beyond its true end; tail: unfilled slots "

@@ -74,6 +74,7 @@ bool RunningFirst::budget_covers_all() {
 std::int64_t RunningFirst::memory_demand() const {
   std::int64_t demand = memory_->decode_demand();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
+    if (wanted_[i] <= Tokens(0)) continue;
     const Sequence& s = table_[prefilling_[i]];
     demand += memory_->demand(prefilling_[i], s.computed + wanted_[i]);
   }

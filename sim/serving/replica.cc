@@ -101,7 +101,8 @@ SimTime Replica::start_step(SimTime now) {
     const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
     const SimTime held = std::max(SimTime(0), batch.held_until - now);
-    lasts = held + duration(batch);
+    // An engine with nothing to compute waits for the copy alone.
+    lasts = batch.empty() ? std::max(held, duration(batch)) : held + duration(batch);
     collector_->waited_on_link(held);
     record_batch(now, batch);
   }

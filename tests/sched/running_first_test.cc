@@ -167,6 +167,8 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
     std::map<std::int64_t, std::int64_t> generated;
     std::int64_t arrived = 0;
     std::int64_t finished = 0;
+    bool swapped = false;
+    bool tails = false;
     for (std::int64_t step = 0; step < kMaxSteps && (finished < arrived || next < scenario.requests.size()); ++step) {
       for (; next < scenario.requests.size() && scenario.requests[next].first <= step; ++next) {
         const workload::Request& r = scenario.requests[next].second;
@@ -204,6 +206,8 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
           RC_ASSERT((a.*member)[i].cause == (b.*member)[i].cause);
         }
       }
+      swapped = swapped || !a.swapped_in.empty();
+      for (const Swap& swap : a.swapped_out) tails = tails || swap.cause != SwapCause::victim;
       RC_ASSERT(fast.scheduler->host_used() == walk.scheduler->host_used());
       RC_ASSERT(walk.scheduler->host_used() <= scenario.host_blocks);
       RC_ASSERT(fast.scheduler->swapped() == walk.scheduler->swapped());
@@ -254,6 +258,9 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
       RC_ASSERT(walk.scheduler->swapped() == 0);
       RC_ASSERT(walk.memory->available() == walk.memory->total_grains());
     }
+    RC_CLASSIFY(swapped, "swaps");
+    RC_CLASSIFY(tails, "swaps tails");
+    RC_CLASSIFY(swapped && scenario.overlap, "overlaps");
     RC_TAG(scenario.victim + " " + scenario.mode);
   }));
 }
