@@ -45,10 +45,11 @@ std::string work(const Summary& s) {
   text += labelled("requests", fmt::format("{} arrived = {} finished + {} rejected{} + {} timed out + {} unfinished",
                                            count_text(s.arrived), count_text(s.finished), count_text(s.rejected),
                                            rejections(s), count_text(s.timed_out), count_text(s.unfinished)));
-  text += labelled(
-      "tokens", fmt::format("{} prompt, {} output; {} computed, {} of them again ({})", count_text(s.prompt_tokens),
-                            count_text(s.output_tokens), count_text(s.computed_tokens), count_text(s.recomputed_tokens),
-                            share_text(s.recomputed_share().value_or(0))));
+  const std::string again =
+      s.recomputed_tokens == 0 ? "" : fmt::format(" ({})", share_text(s.recomputed_share().value_or(0)));
+  text += labelled("tokens", fmt::format("{} prompt, {} output; {} computed, {} of them again{}",
+                                         count_text(s.prompt_tokens), count_text(s.output_tokens),
+                                         count_text(s.computed_tokens), count_text(s.recomputed_tokens), again));
   const metrics::PrefixCacheUse& prefix = s.prefix_cache;
   if (prefix.looked_up_tokens > 0) {
     const bool resumed = prefix.looked_up_tokens_resumed > 0;
