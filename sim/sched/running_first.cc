@@ -50,8 +50,10 @@ const Batch& RunningFirst::schedule(SimTime now) {
   } else if (!options_.fast_forward || !plan_by_sums(now)) {
     plan_by_walk(now);
   }
+  head_waits_for_ = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
   if (!short_of_memory_) admit_waiting();
   describe_batch();
+  describe_line(batch_);
   if (host_ != nullptr) hold_for_copies();
   return batch_;
 }
@@ -103,7 +105,10 @@ bool RunningFirst::plan_by_sums(SimTime now) {
 void RunningFirst::grow_all() {
   growths_.clear();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
-    if (wanted_[i] <= Tokens(0)) continue;
+    if (wanted_[i] <= Tokens(0)) {
+      skip(prefilling_[i]);
+      continue;
+    }
     growths_.push_back({prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]});
     planned_.push_back({prefilling_[i], wanted_[i], PlanEntry::Kind::running, Tokens(0)});
     budget_ -= wanted_[i];
@@ -163,7 +168,15 @@ void RunningFirst::plan_by_walk(SimTime now) {
     for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
   }
   prefilling_.clear();
-  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) prefilling_.push_back(id);
+  auto planned = planned_.begin();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    prefilling_.push_back(id);
+    if (planned != planned_.end() && planned->id == id) {
+      ++planned;
+    } else {
+      skip(id);
+    }
+  }
 }
 
 void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
@@ -186,7 +199,8 @@ void RunningFirst::admit_waiting() {
     const Tokens threshold = options_.long_prefill_token_threshold;
     if (threshold > Tokens(0)) n = std::min(n, threshold);
     refused = true;  // unless all that follows goes well
-    if (!options_.chunked_prefill && n > budget_) break;
+    head_waits_for_ = !options_.chunked_prefill && n > budget_ ? QueueCause::token_budget : QueueCause::kv_memory;
+    if (head_waits_for_ == QueueCause::token_budget) break;
     n = std::min(n, budget_);
     if (s.ready > now_) break;
     // While it is copied back it holds room for one token more, so that it can go on then.
@@ -203,9 +217,13 @@ void RunningFirst::admit_waiting() {
       break;
     }
     refused = false;
-    if (!s.admitted) batch_.admitted.push_back(s.id);
+    if (!s.admitted) {
+      batch_.admitted.push_back(s.id);
+    } else {
+      s.stall_waiting += now_ - s.waits_since;
+      if (s.saved == Tokens(0)) batch_.resumed.push_back(s.id);
+    }
     s.computed = start;
-    if (s.admitted) s.stall_waiting += now_ - s.waits_since;
     if (has_kv) {
       bring_back(id);
     } else {
@@ -223,7 +241,15 @@ void RunningFirst::admit_waiting() {
     planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
     budget_ -= n;
   }
+  if (!refused && budget_ <= Tokens(0)) head_waits_for_ = QueueCause::token_budget;
   head_blocked_ = refused && planned_.empty();
+}
+
+// A seat is asked for first: without one, room in the budget and in memory would not help.
+void RunningFirst::describe_line(Batch& batch) {
+  if (waiting_->size() == 0) return;
+  batch.head = waiting_->front().id;
+  batch.head_waits_for = running_.size() >= options_.max_num_seqs ? QueueCause::seat : head_waits_for_;
 }
 
 SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
@@ -264,7 +290,7 @@ void RunningFirst::describe_batch() {
       batch_.decode_context += context;
       batch_.decode_context_squares += context * context;
     } else {
-      batch_.chunks.push_back({planned.fresh, s.computed});
+      batch_.chunks.push_back({planned.fresh, s.computed, s.id, s.computed + planned.fresh == s.length()});
     }
     s.computed += planned.fresh;
     if (s.computed == s.length()) ++batch_.sampled;
@@ -397,6 +423,8 @@ bool RunningFirst::plain_step(Batch& batch) {
   batch.decodes = batch.sampled = running_.cohort_size();
   batch.decode_context = running_.sum_context();
   batch.decode_context_squares = running_.sum_context_squares();
+  if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) head_waits_for_ = QueueCause::token_budget;
+  describe_line(batch);
   return true;
 }
 

@@ -87,6 +87,7 @@ class RunningFirst final : public Scheduler {
   void share_budget();
   [[nodiscard]] std::int64_t shortage() const;
   void grow_some(SimTime now);
+  void skip(SequenceId id);
   [[nodiscard]] SequenceId worst_of_running() const;
   [[nodiscard]] Rank rank_of(SequenceId id, const DecodeLoad& load) const;
   [[nodiscard]] DecodeLoad decode_load() const;
@@ -103,6 +104,7 @@ class RunningFirst final : public Scheduler {
   void admit_waiting();
   [[nodiscard]] SequenceId open_sequence(const Waiting& waiting);
   [[nodiscard]] bool gates_open(SequenceId id, const Sequence& s) const;
+  void describe_line(Batch& batch);
   void preempt(SequenceId id, SimTime now);
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
@@ -136,6 +138,7 @@ class RunningFirst final : public Scheduler {
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened
   // since.
   bool head_blocked_ = false;
+  QueueCause head_waits_for_ = QueueCause::kv_memory;  // found by the last attempt to admit it
   Batch batch_;
   StepOutcome outcome_;
 };

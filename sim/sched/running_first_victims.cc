@@ -58,11 +58,20 @@ void RunningFirst::grow_some(SimTime now) {
   share_budget();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
     const SequenceId id = prefilling_[i];
-    if (wanted_[i] == Tokens(0)) continue;
-    if (memory_->grow(id, table_[id].computed + wanted_[i]) != kv::Grant::granted) continue;
+    const bool grows =
+        wanted_[i] > Tokens(0) && memory_->grow(id, table_[id].computed + wanted_[i]) == kv::Grant::granted;
+    if (!grows) {
+      skip(id);
+      continue;
+    }
     planned_.push_back({id, wanted_[i], PlanEntry::Kind::running, Tokens(0)});
     budget_ -= wanted_[i];
   }
+}
+
+// It runs and is given no token; who waits for its KV to come back is not skipped.
+void RunningFirst::skip(SequenceId id) {
+  if (table_[id].ready <= now_) batch_.skipped.push_back(table_[id].id);
 }
 
 // Those that decode now. A member of the cohort and one outside it count alike.

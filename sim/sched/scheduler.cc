@@ -8,6 +8,8 @@ void Batch::clear() {
   decodes = decode_context = decode_context_squares = sampled = 0;
   chunks.clear();
   admitted.clear();
+  resumed.clear();
+  skipped.clear();
   preempted.clear();
   swapped_out.clear();
   swapped_in.clear();
@@ -16,6 +18,8 @@ void Batch::clear() {
   failure = "";
   looked_up = hit = looked_up_resumed = hit_resumed = 0;
   refused_although_free = 0;
+  head = RequestId{};
+  head_waits_for = QueueCause::seat;
 }
 
 void StepOutcome::clear() {

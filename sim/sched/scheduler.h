@@ -13,6 +13,7 @@
 
 #include "sim/base/ids.h"
 #include "sim/base/quantities.h"
+#include "sim/base/queue_cause.h"
 #include "sim/base/swap_cause.h"
 #include "sim/kv/allocator/allocator.h"
 #include "sim/workload/request.h"
@@ -23,6 +24,8 @@ namespace blockyard::sched {
 struct Chunk {
   Tokens fresh;    // tokens computed in this step
   Tokens context;  // tokens computed before it
+  RequestId request{};
+  bool last = false;  // it brings `computed` up to the length, and yields a token
 };
 
 // The blocks of a request on their way between GPU and host.
@@ -45,12 +48,14 @@ struct Batch {
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
   std::vector<RequestId> admitted;   // first admissions
+  std::vector<RequestId> resumed;    // admitted again after a preemption by recompute
   std::vector<RequestId> preempted;  // by recompute
   std::vector<Swap> swapped_out;     // preempted by swap
   std::vector<Swap> swapped_in;
-  SimTime held_until;           // copies hold the step up: nothing is computed before
-  std::vector<Finish> ignored;  // ended by the scheduler without (further) output: it could never be held
-  std::string_view failure;     // the engine died while it scheduled, and why; nothing of the step counts
+  SimTime held_until;              // copies hold the step up: nothing is computed before
+  std::vector<RequestId> skipped;  // running, and given no token; not those whose KV is on its way back
+  std::vector<Finish> ignored;     // ended by the scheduler without (further) output: it could never be held
+  std::string_view failure;        // the engine died while it scheduled, and why; nothing of the step counts
   // Prefix cache, over the admissions of the step: tokens looked up, found, and of those found by requests that
   // resumed.
   std::int64_t looked_up = 0;
@@ -58,6 +63,10 @@ struct Batch {
   std::int64_t looked_up_resumed = 0;
   std::int64_t hit_resumed = 0;
   std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
+
+  // If anybody waits once the step is planned: who is next, and what kept it out.
+  RequestId head{};
+  QueueCause head_waits_for = QueueCause::seat;
 
   [[nodiscard]] bool empty() const { return decodes == 0 && chunks.empty(); }
   void clear();  // the lists keep their memory

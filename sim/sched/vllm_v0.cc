@@ -36,6 +36,7 @@ const Batch& VllmV0::schedule(SimTime now) {
   recomputed_.clear();
   swapped_out_.clear();
   batch_.clear();
+  batch_.head_waits_for = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
 
   if (options_.chunked_prefill) {
     schedule_chunked();
@@ -44,17 +45,19 @@ const Batch& VllmV0::schedule(SimTime now) {
   }
   if (!batch_.failure.empty()) return batch_;
   describe_batch();
+  describe_line();
   memory_->end_of_schedule();
   return batch_;
 }
 
 void VllmV0::describe_batch() {
   for (const Planned& planned : plan_) {
-    const Row& r = row(planned.id);
+    Row& r = row(planned.id);
+    r.planned_in = step_;
     const Tokens context = r.computed + planned.fresh.cached;
     const Tokens after = context + planned.fresh.uncached;
     if (planned.prefill) {
-      batch_.chunks.push_back({planned.fresh.uncached, context});
+      batch_.chunks.push_back({planned.fresh.uncached, context, r.id, after == r.length()});
     } else {
       ++batch_.decodes;
       batch_.decode_context += after.count();
@@ -62,6 +65,19 @@ void VllmV0::describe_batch() {
     }
     if (after == r.length()) ++batch_.sampled;
     memory_->plan(planned.id, after, step_);
+  }
+}
+
+// Swapped-out ones go before the waiting ones.
+void VllmV0::describe_line() {
+  for (const SequenceId id : running_) {
+    if (row(id).planned_in != step_) batch_.skipped.push_back(row(id).id);
+  }
+  if (!recomputed_.empty() || !swapped_.empty()) batch_.head_waits_for = QueueCause::kv_memory;
+  if (!swapped_.empty()) {
+    batch_.head = row(swapped_.front()).id;
+  } else if (!waiting_.empty()) {
+    batch_.head = row(waiting_.front()).id;
   }
 }
 

@@ -65,9 +65,10 @@ class VllmV0 final : public Scheduler {
     workload::Request request;
     Tokens generated;
     Tokens computed;
-    bool decoding = false;  // from `computed` first reaching length() until a preemption by recompute
-    bool admitted = false;  // at least once
-    Tokens highest;         // the largest `computed` before a recompute took it away
+    bool decoding = false;        // from `computed` first reaching length() until a preemption by recompute
+    bool admitted = false;        // at least once
+    std::int64_t planned_in = 0;  // the last step that computed tokens for it
+    Tokens highest;               // the largest `computed` before a recompute took it away
     SimTime last_token;
     SimTime preempted_at = kNever;  // kNever = nothing to regain
     SimTime waits_since;            // of a preempted one: when it last lost its seat
@@ -111,6 +112,7 @@ class VllmV0 final : public Scheduler {
   void preempt_by_recompute(SequenceId id);
   void put_back_preempted();
   void describe_batch();
+  void describe_line();
   void complete_one(const Planned& planned, SimTime now);
   void ignore(SequenceId id);
   void close(SequenceId id);

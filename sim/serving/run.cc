@@ -39,6 +39,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   Assembly a = assemble(scenario, configs);
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
+  if (control.time_series) collector.time().keep_rows();
   Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
   Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
   const RunEnd end = simulation.run(

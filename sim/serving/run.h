@@ -16,7 +16,7 @@ namespace blockyard::serving {
 struct RunControl {
   // Asked now and then; false ends the run with what is done. `expected` = requests there will be, where known.
   std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on;
-  bool time_series = false;  // keep the rows of timeseries.csv
+  bool time_series = false;  // keep the rows of timeseries.csv, and of each request's time
 };
 
 struct RunResult {
