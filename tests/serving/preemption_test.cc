@@ -3,7 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "sim/kv/allocator/strategies.h"
+#include "sim/sched/preemption/mode.h"
 #include "sim/sched/preemption/victim.h"
+#include "sim/sched/schedulers.h"
 #include "tests/serving/laws.h"
 
 using namespace blockyard;
@@ -153,6 +156,57 @@ TEST_CASE("a request as large as the pool is served in the end, behind a stream 
         run_with(small_engine(trace), {"kv_cache.budget=101 blocks", "preemption.victim=" + victim.name}).summary;
     CHECK(s.finished == 302);
   }
+}
+
+TEST_CASE("every scheduler, memory, victim and mode together: the laws hold, nothing hangs") {
+  // Twelve requests that outgrow the memory they were admitted to, in bursts.
+  std::vector<Row> rows;
+  for (std::int64_t i = 0; i < 12; ++i) {
+    rows.push_back({milliseconds(40 * (i / 4)), 20 + 7 * i % 40, 30 + 11 * i % 50, fmt::format(",{}", i % 3)});
+  }
+  const TraceFile trace(rows, ",priority");
+  const std::string yaml = small_engine(trace);
+  std::vector<std::string> memories{"kv_cache.strategy=paged"};
+  for (const NameDoc& strategy : kv::strategies()) {
+    if (strategy.name != "paged" && strategy.name != "none") memories.push_back("kv_cache.strategy=" + strategy.name);
+  }
+  std::int64_t runs = 0;
+  std::int64_t preempting = 0;
+  for (const NameDoc& scheduler : sched::schedulers()) {
+    for (const std::string& memory : memories) {
+      for (const NameDoc& victim : sched::victims()) {
+        for (const NameDoc& mode : sched::preemption_modes()) {
+          for (const char* more :
+               {"preemption.overlap=false", "preemption.overlap=true", "preemption.tail_blocks=true"}) {
+            const Sets sets{"engine.scheduler=" + scheduler.name,
+                            memory,
+                            "preemption.victim=" + victim.name,
+                            "preemption.mode=" + mode.name,
+                            more,
+                            "kv_cache.budget=160 tokens",
+                            "engine.max_model_len=128",
+                            "kv_cache.block_size=4",
+                            "engine.max_num_seqs=6",
+                            "engine.max_num_batched_tokens=128",
+                            "hardware.links.host.bandwidth=1 GB/s"};
+            try {
+              (void)serving::assemble(parsed(yaml, sets), config_folder());
+            } catch (const InputError&) {
+              continue;  // what does not go together is said before the run
+            }
+            CAPTURE(sets);
+            const metrics::Summary s = run_with(yaml, sets).summary;
+            ++runs;
+            preempting += s.preemptions > 0 ? 1 : 0;
+            REQUIRE(s.stuck.empty());
+            REQUIRE(s.finished + s.rejected == 12);
+          }
+        }
+      }
+    }
+  }
+  CHECK(runs >= 150);
+  CHECK(preempting >= 100);
 }
 
 TEST_CASE("swap's overhead falls with the size of a block, that of recompute does not depend on it") {
