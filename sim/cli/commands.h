@@ -9,7 +9,9 @@ namespace blockyard::cli {
 
 [[nodiscard]] ExitStatus run(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus compare(const Arguments& arguments, Streams streams);
+[[nodiscard]] ExitStatus validate(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus conform(const Arguments& arguments, Streams streams);
+[[nodiscard]] ExitStatus cache(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace_info(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus list(const Arguments& arguments, Streams streams);

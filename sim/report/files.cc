@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
 #include "sim/report/csv.h"
-#include "sim/report/pending_file.h"
 #include "sim/report/summary_json.h"
 
 namespace blockyard::report {

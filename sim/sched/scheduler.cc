@@ -9,8 +9,8 @@ void Batch::clear() {
   chunks.clear();
   admitted.clear();
   resumed.clear();
-  skipped.clear();
   preempted.clear();
+  skipped.clear();
   swapped_out.clear();
   swapped_in.clear();
   held_until = SimTime(0);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "sim/cost/cuda_graphs.h"
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/roofline.h"
 #include "sim/sched/schedulers.h"
@@ -134,7 +135,8 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
     return cost::make_fixed(scenario.time("cost.step"));
   }
   cost::RooflineOptions options;
-  options.tensor_parallel_size = s.tensor_parallel;
+  options.parallelism.tensor = s.tensor_parallel;
+  options.largest_graph = cost::largest_cuda_graph(scenario.integer("engine.max_num_seqs"));
   options.kv_dtype = s.kv_dtype;
   options.table_tokens = std::min<std::int64_t>(65536, scenario.tokens("engine.max_num_batched_tokens").count());
   return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
@@ -197,20 +199,25 @@ void preemption_options(const Document& scenario, sched::EngineOptions& options,
 
 }  // namespace
 
-Assembly assemble(const Document& scenario, const std::filesystem::path& configs) {
+Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given) {
   Diagnostics errors;
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool cached =
-      paged && (scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
-                                                                : scenario.boolean("prefix_cache.enable"));
+  const bool cached = paged && (scenario.is_word("prefix_cache.enable", "auto")
+                                    ? (given != nullptr ? given->tells_contents : tells_contents(scenario))
+                                    : scenario.boolean("prefix_cache.enable"));
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
   try {
-    requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1),
-                             cached ? &a.contents->store() : nullptr, errors);
+    workload::ContentStore* const store = cached ? &a.contents->store() : nullptr;
+    if (given != nullptr) {
+      requests.source = given->make(store);
+      requests.expected = given->expected;
+    } else {
+      requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1), store, errors);
+    }
   } catch (const InputError& error) {
     for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
   }

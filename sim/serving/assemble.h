@@ -15,6 +15,7 @@
 #include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/scheduler.h"
 #include "sim/serving/prompt_contents.h"
+#include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
 #include "sim/serving/swap_path.h"
 #include "sim/workload/request.h"
@@ -39,7 +40,8 @@ struct Assembly {
   metrics::Identity identity;  // names and provenance for the report
 };
 
-// Throws InputError with everything that is wrong.
-[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs);
+// `requests` takes the place of the scenario's workload. Throws InputError with everything that is wrong.
+[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs,
+                                const RequestsOverride* requests = nullptr);
 
 }  // namespace blockyard::serving

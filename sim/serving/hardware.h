@@ -18,6 +18,8 @@ struct GpuEntry {
 // What the scenario's key `path` names: an entry's name, a path to a file like one, or (models) a Hugging Face
 // config.json. Throws InputError with everything that is wrong in the file.
 [[nodiscard]] model::ModelSpec load_model(const scenario::Document& scenario, const std::filesystem::path& configs);
+// An entry of configs/models, or a Hugging Face config.json.
+[[nodiscard]] model::ModelSpec load_model_file(const std::filesystem::path& file);
 [[nodiscard]] GpuEntry load_gpu(const scenario::Document& scenario, const std::filesystem::path& configs);
 
 }  // namespace blockyard::serving

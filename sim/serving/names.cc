@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/kv/allocator/strategies.h"
+#include "sim/kv/eviction/policies.h"
 #include "sim/model/element_type.h"
 #include "sim/sched/preemption/mode.h"
 #include "sim/sched/preemption/victim.h"
@@ -52,7 +53,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .strategies = kv::strategies(),
           .reservations = kv::reservations(),
           .placements = kv::placements(),
-          .kv_dtypes = model::element_types(),
+          .kv_dtypes = model::kv_element_types(),
           .preemption_modes = sched::preemption_modes(),
           .victims = sched::victims(),
           .cost_models = {{"roofline", "per kernel, from the constants of the GPU's entry"},
@@ -70,6 +71,7 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
           {"strategies", v.strategies},
           {"reservations", v.reservations},
           {"placements", v.placements},
+          {"evictions", kv::evictions()},
           {"formats", v.trace_formats},
           {"arrival_processes", v.arrival_processes},
           {"length_distributions", v.length_distributions},

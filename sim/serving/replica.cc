@@ -227,6 +227,8 @@ cost::StepTime Replica::duration(const sched::Batch& batch) {
   work.sampled_sequences = batch.sampled;
   work.decode_sequences = batch.decodes;
   work.decode_kv_tokens = batch.decode_context;
+  // The mean weighted by length, sum of squares / sum: never above the longest, equal to it among equals.
+  if (batch.decodes > 0) work.decode_longest = batch.decode_context_squares / batch.decode_context;
   for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
   return cost_->step_time(work);
 }

@@ -15,6 +15,7 @@ void note_what_was_read(const workload::TraceSource& trace, std::vector<std::str
       note += fmt::format(", {} dropped ({})", r.dropped_by_reason[i], workload::kDropReasonNames[i]);
   }
   if (r.bad_rows > 0) note += fmt::format(", {} malformed and left out", r.bad_rows);
+  if (r.untimed > 0) note += fmt::format(", {} without a time of their own", r.untimed);
   if (r.out_of_order > 0) note += fmt::format(", {} out of order and put back", r.out_of_order);
   notes.push_back(std::move(note));
 }
@@ -36,7 +37,7 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
 }  // namespace
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
-  Assembly a = assemble(scenario, configs);
+  Assembly a = assemble(scenario, configs, control.requests);
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
   if (control.time_series) collector.time().keep_rows();

@@ -16,6 +16,7 @@ ContentId ContentStore::put(const Content& content) {
 }
 
 ContentId ContentStore::add(std::span<const std::int64_t> ids, Tokens block_size, Tokens prompt) {
+  ids_block_ = block_size;
   Content content;
   std::int64_t left = prompt.count();
   for (const std::int64_t block : ids) {

@@ -22,10 +22,13 @@ class ContentStore {
   ContentId put(const Content& content);
   [[nodiscard]] const Content& at(ContentId id) const { return contents_[static_cast<std::size_t>(id)]; }
   void drop(ContentId id);
+  // Tokens an id stands for, of the ids added last; 0 if there were none.
+  [[nodiscard]] Tokens ids_block() const { return ids_block_; }
 
  private:
   std::vector<Content> contents_;
   std::vector<ContentId> unused_;
+  Tokens ids_block_;
 };
 
 }  // namespace blockyard::workload

@@ -1,0 +1,209 @@
+// blockyard cache: a trace against the prefix cache alone, without time. How much is there to be found, how large does
+// a cache have to be, and how near does a policy come to the optimum?
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include "sim/base/diagnostics.h"
+#include "sim/cli/cache_report.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/config_folder.h"
+#include "sim/cli/options.h"
+#include "sim/model/kv_geometry.h"
+#include "sim/model/weights.h"
+#include "sim/serving/hardware.h"
+
+namespace blockyard::cli {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else if (c != ' ') {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+double number_of(const Options& options, const std::string& option, const std::string& text, double least) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < least) {
+    options.fail(fmt::format("--{}: expected a number from {} on, found \"{}\"", option, least, text));
+  }
+  return value;
+}
+
+std::int64_t whole_number_of(const Options& options, const std::string& option, const std::string& text,
+                             std::int64_t least) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least) {
+    options.fail(fmt::format("--{}: expected a whole number from {} on, found \"{}\"", option, least, text));
+  }
+  return value;
+}
+
+std::vector<const kv::EvictionRow*> policies_of(const Options& options) {
+  std::vector<std::string> known;
+  for (const kv::EvictionRow& row : kv::eviction_policies()) known.emplace_back(row.name);
+  std::vector<const kv::EvictionRow*> policies;
+  for (const std::string& name : split(options.value_of("policy").value_or("lru"))) {
+    if (name == "all") {
+      for (const kv::EvictionRow& row : kv::eviction_policies()) policies.push_back(&row);
+      continue;
+    }
+    policies.push_back(kv::find_eviction(name));
+    if (policies.back() != nullptr) continue;
+    options.fail(fmt::format("--policy: unknown policy \"{}\"{} (policies: {}, or all)", name,
+                             did_you_mean(name, known), fmt::join(known, ", ")));
+  }
+  return policies;
+}
+
+model::ModelSpec model_of(const Options& options) {
+  const std::string name = options.value_of("model").value_or("llama-3.1-8b");
+  const std::filesystem::path folder = config_folder() / "models";
+  for (const std::filesystem::path& file : {folder / (name + ".yaml"), std::filesystem::path(name)}) {
+    if (std::filesystem::is_regular_file(file)) return serving::load_model_file(file);
+  }
+  std::vector<std::string> known;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) known.push_back(entry.path().stem().string());
+  std::ranges::sort(known);
+  options.fail(fmt::format("--model: no model \"{}\"{} (`blockyard list models`)", name, did_you_mean(name, known)));
+}
+
+// Operations to compute a block again, relative to one at the beginning of a prompt: 2 a parameter used and token for
+// the matrices, and for attention 4 a head, dimension, layer, token and token before it.
+std::vector<double> costs_by_depth(const model::ModelSpec& model, const kv::ReferenceString& references) {
+  std::uint32_t deepest = 0;
+  for (const auto& request : references.requests()) deepest = std::max(deepest, request.ids);
+  const double block = static_cast<double>(references.block_size().count());
+  const double matrices = 2.0 * static_cast<double>(model::active_parameter_count(model));
+  const double attention =
+      4.0 * static_cast<double>(model.num_hidden_layers * model.num_attention_heads * model.head_dim);
+  const auto cost = [&](std::uint32_t depth) { return matrices + attention * (depth + 0.5) * block; };
+  std::vector<double> costs;
+  for (std::uint32_t depth = 0; depth < deepest; ++depth) costs.push_back(cost(depth) / cost(0));
+  return costs;
+}
+
+double blocks_a_unit(const Options& options, const std::string& unit, const model::ModelSpec& model, Tokens block) {
+  if (unit == "blocks") return 1;
+  if (unit == "tokens") return 1 / static_cast<double>(block.count());
+  if (unit == "GiB") {
+    const Bytes token = model::kv_bytes_per_token(model::kv_geometry(model), 1, model::ElementType::bf16);
+    return 1024.0 * 1024 * 1024 / static_cast<double>(token.count() * block.count());
+  }
+  options.fail(fmt::format("--unit: expected blocks, tokens or GiB, found \"{}\"", unit));
+}
+
+// 1, 2, 5, 10, ... times a hundredth of what the trace needs at most, and that.
+std::vector<std::int64_t> usual_capacities(std::int64_t contents) {
+  std::vector<std::int64_t> capacities;
+  for (std::int64_t power = 1; power <= contents; power *= 10) {
+    for (const std::int64_t step : {1, 2, 5}) {
+      if (step * power >= contents / 200 && step * power < contents) capacities.push_back(step * power);
+    }
+  }
+  capacities.push_back(contents);
+  return capacities;
+}
+
+std::vector<std::int64_t> capacities_of(const Options& options, const model::ModelSpec& model,
+                                        const kv::ReferenceString& references) {
+  const double blocks =
+      blocks_a_unit(options, options.value_of("unit").value_or("blocks"), model, references.block_size());
+  if (!options.has("capacity")) return usual_capacities(references.contents());
+  std::vector<std::int64_t> capacities;
+  for (const std::string& text : split(*options.value_of("capacity"))) {
+    if (text == "unlimited") {
+      capacities.push_back(kUnlimited);
+    } else {
+      const double capacity = number_of(options, "capacity", text, 0) * blocks;
+      if (capacity >= 4e9) options.fail(fmt::format("--capacity: {} is more than 4,000,000,000 blocks", text));
+      capacities.push_back(static_cast<std::int64_t>(std::floor(capacity + 1e-9)));
+    }
+  }
+  return capacities;
+}
+
+}  // namespace
+
+ExitStatus cache(const Arguments& arguments, Streams streams) {
+  Options options("blockyard cache", "a trace against the prefix cache alone, without time");
+  options.words("TRACE", 1, 1, "a trace that says what its prompts share, plain or gzip, - for standard input");
+  options.value("capacity", "N,N,...",
+                "sizes of the cache, or unlimited (default: a series up to all that is asked for)");
+  options.value("unit", "UNIT", "of the capacities: blocks (default), tokens, or GiB of --model");
+  options.value("policy", "NAME,...", "eviction policies (`blockyard list evictions`; all = every one; default: lru)");
+  options.value("lookup", "RULE",
+                "raw (default): all ids of a prompt; full: the engine's full blocks, never the last token");
+  options.value("block-size", "TOKENS",
+                "cut prompts into blocks of so many tokens (default: that of the trace's ids, else 16)");
+  options.flag("flat", "every block by itself, in the order of the trace: unrelated objects instead of prefixes");
+  options.value("sample", "SHARE", "estimate from samples of this share of the contents (lru stays exact)");
+  options.value("model", "NAME", "whose KV GiB measure and whose work gdsf saves (default: llama-3.1-8b)");
+  options.value("ttl", "SECONDS", "lifetime of unused blocks, for the policy ttl (default: 300)");
+  options.value("seed", "N", "of the policy random (default: 1)");
+  options.value("format", "NAME", "read as this format (`blockyard list formats`) instead of recognising it");
+  options.value("limit", "N", "read the first N requests only");
+  options.value("jobs", "N", "runs at the same time (default: one a processor)");
+  options.flag("json", "print JSON, and nothing else, to standard output");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+
+  study::CacheStudy study;
+  study.policies = policies_of(options);
+  study::CacheTraceOptions how;
+  how.format = options.value_of("format").value_or("auto");
+  const std::string lookup = options.value_of("lookup").value_or("raw");
+  if (lookup != "raw" && lookup != "full")
+    options.fail(fmt::format("--lookup: expected raw or full, found \"{}\"", lookup));
+  how.lookup = lookup == "full" ? kv::Lookup::full : kv::Lookup::raw;
+  if (const auto text = options.value_of("block-size"))
+    how.block_size = Tokens(whole_number_of(options, "block-size", *text, 1));
+  if (const auto text = options.value_of("limit")) how.limit = whole_number_of(options, "limit", *text, 1);
+  study.jobs = std::max(1U, std::thread::hardware_concurrency());
+  if (const auto text = options.value_of("jobs"))
+    study.jobs = static_cast<std::size_t>(whole_number_of(options, "jobs", *text, 1));
+  if (const auto text = options.value_of("seed"))
+    study.options.policy.seed = static_cast<std::uint64_t>(whole_number_of(options, "seed", *text, 0));
+  if (const auto text = options.value_of("ttl"))
+    study.options.policy.ttl = to_time(number_of(options, "ttl", *text, 0));
+  if (const auto text = options.value_of("sample")) {
+    study.sample_share = number_of(options, "sample", *text, 0);
+    if (!(*study.sample_share > 0 && *study.sample_share <= 1))
+      options.fail("--sample: expected a share above 0, at most 1");
+  }
+
+  const model::ModelSpec model = model_of(options);
+  study::CacheTrace trace = study::read_cache_trace(options.words().front(), how);
+  if (trace.references.requests().empty()) throw InputError({options.words().front()}, "no request to look up");
+  if (options.has("flat")) trace.references = trace.references.flattened();
+  study.capacities = capacities_of(options, model, trace.references);
+  study.options.cost = costs_by_depth(model, trace.references);
+  const kv::ReuseDistances distances(trace.references);
+  const CacheReport report{options.words().front(),
+                           trace,
+                           distances,
+                           model.name,
+                           study,
+                           study::run_cache_study(trace.references, distances, study)};
+  if (options.has("json")) {
+    streams.out << cache_json(report);
+  } else {
+    streams.out << cache_text(report);
+  }
+  return ExitStatus::done;
+}
+
+}  // namespace blockyard::cli

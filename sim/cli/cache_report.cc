@@ -1,0 +1,186 @@
+#include "sim/cli/cache_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "sim/cli/numbers.h"
+#include "sim/report/text_table.h"
+
+namespace blockyard::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+double ratio(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+std::string capacity_text(std::int64_t capacity) { return capacity == kUnlimited ? "unlimited" : grouped(capacity); }
+
+std::vector<double> quantiles() { return {0.5, 0.9, 0.99, 1.0}; }
+
+// Capacities of the curve: every one up to 10, then twenty a decade, and the last.
+std::vector<std::int64_t> curve_capacities(std::int64_t last) {
+  constexpr double kADecade = 20;
+  std::vector<std::int64_t> capacities;
+  for (double step = 0;; ++step) {
+    const auto capacity = static_cast<std::int64_t>(std::llround(std::pow(10, step / kADecade)));
+    if (capacity >= last) break;
+    if (capacities.empty() || capacity > capacities.back()) capacities.push_back(capacity);
+  }
+  capacities.push_back(last);
+  return capacities;
+}
+
+std::string depth_table(const CacheReport& report) {
+  report::TextTable table(1);
+  table.add({"  blocks of the prompt", "prompts", "tokens", "shared"});
+  for (const study::SharedAtDepth& depth : study::shared_by_depth(report.trace.references)) {
+    const std::string blocks = depth.first_block + 1 == depth.end_block
+                                   ? fmt::format("  {}", depth.first_block + 1)
+                                   : fmt::format("  {} to {}", depth.first_block + 1, depth.end_block);
+    table.add(
+        {blocks, grouped(depth.prompts), grouped(depth.tokens), percent(ratio(depth.shared_tokens, depth.tokens))});
+  }
+  return table.text();
+}
+
+std::string result_table(const CacheReport& report) {
+  const kv::ReferenceString& references = report.trace.references;
+  report::TextTable table(1);
+  table.add({"policy", "capacity", "blocks found", "of all", "tokens found", "of all", "of ideal", "requests",
+             "evictions", "stranded"});
+  const kv::EvictionRow* last = nullptr;
+  for (const study::CacheResult& result : report.results) {
+    if (last != nullptr && last != result.policy && report.study.capacities.size() > 1) table.add({});
+    last = result.policy;
+    const kv::CacheCounts& counts = result.counts;
+    const bool sampled = result.standard_error_blocks.has_value();
+    const std::string error =
+        sampled ? fmt::format(" +- {}", grouped(std::llround(*result.standard_error_blocks))) : "";
+    table.add({result.policy->name, capacity_text(result.capacity), grouped(counts.hit_blocks) + error,
+               percent(ratio(counts.hit_blocks, references.blocks())), grouped(counts.hit_tokens),
+               percent(ratio(counts.hit_tokens, references.prompt_tokens().count())),
+               percent(ratio(counts.hit_tokens, report.lru.reused_tokens())),
+               sampled ? "-" : grouped(counts.hit_requests), sampled ? "-" : grouped(counts.evictions),
+               sampled || counts.cached_blocks == 0 ? "-" : percent(counts.stranded_blocks / counts.cached_blocks)});
+  }
+  return table.text();
+}
+
+std::string explanation(const CacheReport& report) {
+  std::string text =
+      "\nfound: leading blocks of a prompt that are there; of ideal: of the tokens that a cache without limit finds; "
+      "requests: with at "
+      "least\none block found; stranded: share of the cached blocks that no prompt can reach, as one before them is "
+      "gone\n";
+  if (report.study.sample_share) {
+    text +=
+        fmt::format("estimated from {} samples of {:g} of the contents each; +- is one standard error; lru is exact\n",
+                    study::kSamples, *report.study.sample_share);
+  }
+  return text;
+}
+
+ordered_json result_json(const CacheReport& report, const study::CacheResult& result) {
+  const kv::ReferenceString& references = report.trace.references;
+  const kv::CacheCounts& counts = result.counts;
+  ordered_json json{{"policy", result.policy->name}};
+  if (result.capacity == kUnlimited) {
+    json["capacity_blocks"] = nullptr;
+  } else {
+    json["capacity_blocks"] = result.capacity;
+    json["capacity_tokens"] = result.capacity * references.block_size().count();
+  }
+  json["hit_blocks"] = counts.hit_blocks;
+  json["hit_tokens"] = counts.hit_tokens;
+  json["block_hit_ratio"] = ratio(counts.hit_blocks, references.blocks());
+  json["token_hit_ratio"] = ratio(counts.hit_tokens, references.prompt_tokens().count());
+  if (result.standard_error_blocks) {
+    json["standard_error_blocks"] = *result.standard_error_blocks;
+    return json;
+  }
+  json["hit_requests"] = counts.hit_requests;
+  json["request_hit_ratio"] = ratio(counts.hit_requests, static_cast<std::int64_t>(references.requests().size()));
+  json["hit_cost"] = counts.hit_cost;
+  json["evicted_blocks"] = counts.evictions;
+  json["mean_cached_blocks"] = counts.cached_blocks;
+  json["mean_stranded_blocks"] = counts.stranded_blocks;
+  return json;
+}
+
+}  // namespace
+
+std::string cache_text(const CacheReport& report) {
+  const kv::ReferenceString& references = report.trace.references;
+  const kv::ReuseDistances& lru = report.lru;
+  const auto requests = static_cast<std::int64_t>(references.requests().size());
+  std::string text = fmt::format("{}: format {}, {} requests, blocks of {} tokens, lookup {}\n", report.file,
+                                 report.trace.report.format, grouped(requests), references.block_size().count(),
+                                 references.lookup() == kv::Lookup::raw ? "raw" : "full");
+  text += fmt::format("  asked for   {} blocks, {} of them different; {} prompt tokens\n", grouped(references.blocks()),
+                      grouped(references.contents()), grouped(references.prompt_tokens().count()));
+  text +=
+      fmt::format("  ideal       {} blocks ({}), {} tokens ({}), in {} requests, if nothing is ever evicted\n",
+                  grouped(lru.reused_blocks()), percent(ratio(lru.reused_blocks(), references.blocks())),
+                  grouped(lru.reused_tokens()), percent(ratio(lru.reused_tokens(), references.prompt_tokens().count())),
+                  grouped(lru.reused_requests()));
+  std::vector<std::string> distances;
+  for (const double share : quantiles()) {
+    distances.push_back(fmt::format("{:g} % {}", 100 * share, grouped(lru.quantile(share))));
+  }
+  text += fmt::format("  distance    different blocks since the last use, of reused ones: {}\n\n",
+                      fmt::join(distances, ", "));
+  text += depth_table(report) + "\n" + result_table(report) + explanation(report);
+  return text;
+}
+
+std::string cache_json(const CacheReport& report) {
+  const kv::ReferenceString& references = report.trace.references;
+  const kv::ReuseDistances& lru = report.lru;
+  ordered_json distances = ordered_json::object();
+  for (const double share : quantiles()) distances[fmt::format("p{:g}", 100 * share)] = lru.quantile(share);
+  ordered_json depths = ordered_json::array();
+  for (const study::SharedAtDepth& depth : study::shared_by_depth(references)) {
+    depths.push_back({{"first_block", depth.first_block},
+                      {"end_block", depth.end_block},
+                      {"prompts", depth.prompts},
+                      {"tokens", depth.tokens},
+                      {"shared_tokens", depth.shared_tokens}});
+  }
+  ordered_json results = ordered_json::array();
+  for (const study::CacheResult& result : report.results) results.push_back(result_json(report, result));
+  ordered_json curve = ordered_json::array();
+  for (const std::int64_t capacity : curve_capacities(std::max<std::int64_t>(1, lru.largest()))) {
+    curve.push_back({{"capacity_blocks", capacity},
+                     {"hit_blocks", lru.hit_blocks(capacity)},
+                     {"hit_tokens", lru.hit_tokens(capacity)},
+                     {"hit_requests", lru.hit_requests(capacity)}});
+  }
+  const ordered_json json{{"schema", "blockyard.cache/1"},
+                          {"trace", report.file},
+                          {"format", report.trace.report.format},
+                          {"lookup", references.lookup() == kv::Lookup::raw ? "raw" : "full"},
+                          {"block_tokens", references.block_size().count()},
+                          {"requests", references.requests().size()},
+                          {"blocks", references.blocks()},
+                          {"different_blocks", references.contents()},
+                          {"prompt_tokens", references.prompt_tokens().count()},
+                          {"model", report.model},
+                          {"ideal",
+                           {{"hit_blocks", lru.reused_blocks()},
+                            {"hit_tokens", lru.reused_tokens()},
+                            {"hit_requests", lru.reused_requests()},
+                            {"block_hit_ratio", ratio(lru.reused_blocks(), references.blocks())},
+                            {"token_hit_ratio", ratio(lru.reused_tokens(), references.prompt_tokens().count())}}},
+                          {"reuse_distance_blocks", distances},
+                          {"shared_by_depth", depths},
+                          {"results", results},
+                          {"lru_curve", curve}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace blockyard::cli

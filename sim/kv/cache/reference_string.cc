@@ -1,0 +1,95 @@
+#include "sim/kv/cache/reference_string.h"
+
+#include <algorithm>
+
+#include "sim/kv/eviction/policy.h"
+
+namespace blockyard::kv {
+
+void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimTime arrival, std::uint32_t category) {
+  Request request;
+  request.first = ids_.size();
+  request.ids = static_cast<std::uint32_t>(ids.size());
+  request.category = category;
+  request.prompt = prompt.count();
+  request.arrival = arrival;
+  request.looked_up = request.kept = request.ids;
+  if (lookup_ == Lookup::full) {
+    const auto limit = [&](std::int64_t tokens) {
+      return static_cast<std::uint32_t>(
+          std::min<std::int64_t>(request.ids, std::max<std::int64_t>(tokens, 0) / block_size_.count()));
+    };
+    request.looked_up = limit(request.prompt - 1);
+    request.kept = limit(request.prompt);
+  }
+  std::uint32_t parent = kNoParent;
+  const auto number = static_cast<std::uint32_t>(requests_.size());
+  for (const std::int64_t id : ids) {
+    const auto [known, is_new] = number_of_.emplace(id, static_cast<std::uint32_t>(number_of_.size()));
+    if (is_new) {
+      parents_.push_back(parent);
+      named_by_.push_back(kNoParent);
+      has_chains_ = has_chains_ || parent != kNoParent;
+    }
+    parent = known->second;
+    request.repeats = request.repeats || named_by_[parent] == number;
+    named_by_[parent] = number;
+    ids_.push_back(parent);
+  }
+  prompt_tokens_ += prompt;
+  requests_.push_back(request);
+}
+
+std::vector<std::int64_t> ReferenceString::next_uses() const {
+  std::vector<std::int64_t> next(ids_.size(), kNeverUsed);
+  std::vector<std::int64_t> coming(contents(), kNeverUsed);
+  for (std::size_t r = requests_.size(); r-- > 0;) {
+    const Request& request = requests_[r];
+    for (std::size_t i = request.first; i < request.first + request.ids; ++i) next[i] = coming[ids_[i]];
+    for (std::size_t i = request.first; i < request.first + request.looked_up; ++i) {
+      coming[ids_[i]] = static_cast<std::int64_t>(r);
+    }
+  }
+  return next;
+}
+
+ReferenceString ReferenceString::flattened() const {
+  ReferenceString flat(block_size_, Lookup::raw);
+  for (const Request& r : requests_) {
+    for (std::uint32_t i = 0; i < r.ids; ++i) {
+      const std::int64_t id = ids_[r.first + i];
+      flat.add({&id, 1}, Tokens(tokens(r, i + 1) - tokens(r, i)), r.arrival, r.category);
+    }
+  }
+  return flat;
+}
+
+ReferenceString ReferenceString::sampled(double share, std::uint64_t salt) const {
+  const auto limit = static_cast<std::uint64_t>(share * 18446744073709549568.0);  // the largest double below 2^64
+  const auto picked = [&](std::uint32_t id) {
+    std::uint64_t hash = (id + 1 + (salt << 32)) * 0x9e3779b97f4a7c15ULL;
+    hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    hash = (hash ^ (hash >> 27)) * 0x94d049bb133111ebULL;
+    return (hash ^ (hash >> 31)) < limit;
+  };
+  ReferenceString sample(block_size_, lookup_);
+  std::vector<std::int64_t> ids;
+  for (const Request& r : requests_) {
+    Request kept = r;
+    ids.clear();
+    kept.looked_up = kept.kept = 0;
+    for (std::uint32_t i = 0; i < r.ids; ++i) {
+      if (!picked(ids_[r.first + i])) continue;
+      ids.push_back(ids_[r.first + i]);
+      kept.looked_up += i < r.looked_up ? 1 : 0;
+      kept.kept += i < r.kept ? 1 : 0;
+    }
+    if (ids.empty()) continue;
+    sample.add(ids, Tokens(r.prompt), r.arrival, r.category);
+    sample.requests_.back().looked_up = kept.looked_up;
+    sample.requests_.back().kept = kept.kept;
+  }
+  return sample;
+}
+
+}  // namespace blockyard::kv

@@ -1,0 +1,83 @@
+#include "sim/study/cache_trace.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "sim/serving/prompt_contents.h"
+
+namespace blockyard::study {
+namespace {
+
+constexpr Tokens kUsualBlock{16};
+
+std::uint64_t mixed(std::uint64_t hash, std::int64_t word) {
+  hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  return hash ^ (hash >> 27);
+}
+
+// The ids of the trace, back from the runs that they became (content_store.h).
+void ids_of(const Content& content, std::int64_t block, std::vector<std::int64_t>& out) {
+  out.clear();
+  for (const TokenRun& run : content) {
+    for (std::int64_t at = run.start; at < run.start + run.count; at += block) out.push_back(at / block);
+  }
+}
+
+// One key for each block of the first `prompt` tokens, one cut short at the end included. Runs are the same wherever
+// blocks end, so that a key depends on the tokens before its end alone.
+void keys_of(const Content& content, std::int64_t prompt, std::int64_t block, std::vector<std::int64_t>& out) {
+  out.clear();
+  std::uint64_t before = 1;  // of the whole runs so far
+  std::int64_t begin = 0;    // of the run
+  std::int64_t cut = std::min(block, prompt);
+  for (const TokenRun& run : content) {
+    for (; cut <= begin + run.count; cut = std::min(cut + block, prompt)) {
+      out.push_back(static_cast<std::int64_t>(mixed(mixed(before, run.start), cut - begin)));
+      if (cut == prompt) return;
+    }
+    before = mixed(mixed(before, run.start), run.count);
+    begin += run.count;
+  }
+}
+
+}  // namespace
+
+CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& options) {
+  serving::PromptContents contents;
+  workload::TraceOptions how;
+  how.format = options.format;
+  how.bad_lengths = workload::BadLengths::keep;
+  how.limit = options.limit;
+  how.contents = &contents.store();
+  const auto source = workload::open_trace(file, how);
+
+  std::array<workload::Request, 256> some;
+  std::size_t count = source->read(some);  // the first rows tell the size of the ids
+  const Tokens ids_block = contents.store().ids_block();
+  const Tokens block = options.block_size.value_or(ids_block > Tokens(0) ? ids_block : kUsualBlock);
+  kv::ReferenceString references(block, options.lookup);
+  std::vector<std::int64_t> ids;
+  std::uint32_t number = 0;
+  Content content;
+  for (; count > 0; count = source->read(some)) {
+    for (std::size_t i = 0; i < count; ++i, ++number) {
+      const workload::Request& request = some[i];
+      const bool has_ids = request.content != workload::ContentId::none;
+      if (has_ids && block == ids_block) {
+        ids_of(contents.store().at(request.content), block.count(), ids);
+        contents.store().drop(request.content);
+      } else {
+        contents.arrived(RequestId{number}, request, request.output_tokens);
+        contents.content_of(RequestId{number}, content);
+        contents.ended(RequestId{number});
+        keys_of(content, request.prompt_tokens.count(), block.count(), ids);
+      }
+      references.add(ids, request.prompt_tokens, request.arrival, request.tenant);
+    }
+  }
+  return {std::move(references), source->report()};
+}
+
+}  // namespace blockyard::study

@@ -1,0 +1,79 @@
+// blockyard cache: its JSON, its screen, and wrong usage.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "sim/cli/dispatch.h"
+
+using namespace blockyard::cli;
+using Catch::Contains;
+
+namespace {
+
+struct Run {
+  ExitStatus status;
+  std::string out;
+  std::string err;
+};
+
+Run cache(Arguments arguments) {
+  const std::string file = (std::filesystem::temp_directory_path() / "blockyard_cache_cli.jsonl").string();
+  std::ofstream(file) << "{\"timestamp\":0,\"input_length\":1300,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
+                         "{\"timestamp\":1,\"input_length\":1024,\"output_length\":5,\"hash_ids\":[1,2]}\n";
+  arguments.insert(arguments.begin(), {"cache", file});
+  std::ostringstream out;
+  std::ostringstream err;
+  const ExitStatus status = run_command_line(arguments, {out, err});
+  return {status, out.str(), err.str()};
+}
+
+TEST_CASE("cache --json: one result a policy and capacity, in the order asked for") {
+  const Run run = cache({"--json", "--capacity", "1,2,unlimited", "--policy", "fifo,opt"});
+  REQUIRE(run.status == ExitStatus::done);
+  const auto json = nlohmann::json::parse(run.out);
+  CHECK(json["schema"] == "blockyard.cache/1");
+  const auto& results = json["results"];
+  REQUIRE(results.size() == 6);
+  CHECK(results[0]["policy"] == "fifo");
+  CHECK(results[0]["capacity_blocks"] == 1);
+  CHECK(results[0]["hit_blocks"] == 1);
+  CHECK(results[0]["hit_tokens"] == 512);
+  CHECK(results[1]["hit_blocks"] == 2);
+  CHECK(results[2]["capacity_blocks"].is_null());
+  CHECK(results[3]["policy"] == "opt");
+  CHECK(json["ideal"]["hit_tokens"] == 1024);
+  CHECK(json["lru_curve"].back()["hit_blocks"] == 2);
+}
+
+TEST_CASE("cache: capacities in tokens and in GiB of the model are blocks rounded down") {
+  const auto json = nlohmann::json::parse(cache({"--json", "--unit", "tokens", "--capacity", "1535"}).out);
+  CHECK(json["results"][0]["capacity_blocks"] == 2);
+  // 131,072 bytes a token of llama-3.1-8b: 1 GiB is 16 blocks of 512 tokens.
+  const auto gib = nlohmann::json::parse(cache({"--json", "--unit", "GiB", "--capacity", "1,0.5"}).out);
+  CHECK(gib["results"][0]["capacity_blocks"] == 16);
+  CHECK(gib["results"][1]["capacity_blocks"] == 8);
+}
+
+TEST_CASE("cache: the engine's rule never takes the last token from the cache") {
+  const auto json = nlohmann::json::parse(cache({"--json", "--lookup", "full"}).out);
+  CHECK(json["ideal"]["hit_blocks"] == 1);
+}
+
+TEST_CASE("cache: wrong usage is told with what would be right") {
+  CHECK_THAT(cache({"--policy", "seive"}).err, Contains("did you mean \"sieve\"?"));
+  CHECK_THAT(cache({"--unit", "GB"}).err, Contains("--unit: expected blocks, tokens or GiB"));
+  CHECK_THAT(cache({"--lookup", "half"}).err, Contains("--lookup: expected raw or full"));
+  CHECK_THAT(cache({"--capacity", "many"}).err, Contains("--capacity: expected a number"));
+  CHECK_THAT(cache({"--model", "llama-3.1-9b"}).err, Contains("did you mean"));
+  CHECK(cache({"--policy", "seive"}).status == ExitStatus::bad_input);
+}
+
+TEST_CASE("cache: a screen with every policy") {
+  const Run run = cache({"--policy", "all", "--capacity", "2"});
+  CHECK(run.status == ExitStatus::done);
+  CHECK_THAT(run.out, Contains("workload_aware") && Contains("of ideal") && Contains("stranded"));
+}
+
+}  // namespace

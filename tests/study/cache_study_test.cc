@@ -1,0 +1,122 @@
+// A trace through the prefix cache alone: a published table to the last block, blocks of other sizes, samples.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "sim/study/cache_study.h"
+#include "sim/study/cache_trace.h"
+
+namespace blockyard::study {
+namespace {
+
+const std::string kMooncake = std::string(BLOCKYARD_DATA_DIR) + "/traces/mooncake/conversation_trace.jsonl";
+
+bool has_mooncake() {
+  if (std::filesystem::exists(kMooncake)) return true;
+  std::cout << "skipped: no " << kMooncake << '\n';
+  return false;
+}
+
+std::string written(const std::string& name, const std::string& text) {
+  const std::string file = (std::filesystem::temp_directory_path() / name).string();
+  std::ofstream(file) << text;
+  return file;
+}
+
+CacheStudy study_of(const char* policy, std::vector<std::int64_t> capacities) {
+  CacheStudy study;
+  study.policies = {kv::find_eviction(policy)};
+  study.capacities = std::move(capacities);
+  return study;
+}
+
+struct Row {
+  std::int64_t capacity;
+  std::int64_t raw_blocks;
+  std::int64_t full_blocks;
+};
+// Leading blocks found by an independent count of Mooncake's conversation trace, 512-token blocks.
+const std::vector<Row> kTable{{1000, 12847, 12990},        {5000, 32260, 34193},    {10000, 61046, 62005},
+                              {30000, 93978, 95337},       {50000, 102290, 102724}, {100000, 104924, 104926},
+                              {10'000'000, 105710, 105592}};
+
+TEST_CASE("mooncake conversation: hits of lru to the last block, by runs and from one pass") {
+  if (!has_mooncake()) return;
+  for (const kv::Lookup lookup : {kv::Lookup::raw, kv::Lookup::full}) {
+    const CacheTrace trace = read_cache_trace(kMooncake, {.lookup = lookup});
+    const kv::ReuseDistances curve(trace.references);
+    std::vector<std::int64_t> capacities;
+    for (const Row& row : kTable) capacities.push_back(row.capacity);
+    const auto results = run_cache_study(trace.references, curve, study_of("lru", capacities));
+    for (std::size_t i = 0; i < kTable.size(); ++i) {
+      const std::int64_t expected = lookup == kv::Lookup::raw ? kTable[i].raw_blocks : kTable[i].full_blocks;
+      INFO(kTable[i].capacity);
+      CHECK(results[i].counts.hit_blocks == expected);
+      CHECK(curve.hit_blocks(kTable[i].capacity) == expected);
+      CHECK(curve.hit_tokens(kTable[i].capacity) == results[i].counts.hit_tokens);
+    }
+  }
+}
+
+TEST_CASE("mooncake conversation: a sample estimates what all contents show") {
+  if (!has_mooncake()) return;
+  const CacheTrace trace = read_cache_trace(kMooncake, {});
+  const kv::ReuseDistances lru(trace.references);
+  CacheStudy study = study_of("s3_fifo", {5000, 20000});
+  const auto exact = run_cache_study(trace.references, lru, study);
+  study.sample_share = 0.1;
+  const auto estimate = run_cache_study(trace.references, lru, study);
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    INFO(exact[i].counts.hit_blocks << " " << estimate[i].counts.hit_blocks << " +- "
+                                    << *estimate[i].standard_error_blocks);
+    const double off = static_cast<double>(estimate[i].counts.hit_blocks - exact[i].counts.hit_blocks);
+    CHECK(std::abs(off) < 0.02 * static_cast<double>(trace.references.blocks()));
+    CHECK(*estimate[i].standard_error_blocks > 0);
+  }
+}
+
+TEST_CASE("ids of 512 tokens cut into blocks of 16 share the same tokens") {
+  const std::string file =
+      written("blockyard_cache_reblock.jsonl",
+              "{\"timestamp\":0,\"input_length\":1300,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
+              "{\"timestamp\":1,\"input_length\":1200,\"output_length\":5,\"hash_ids\":[1,2,4]}\n");
+  const CacheTrace own = read_cache_trace(file, {});
+  CHECK(own.references.block_size() == Tokens(512));
+  CHECK(kv::ReuseDistances(own.references).reused_tokens() == 1024);
+  const CacheTrace small = read_cache_trace(file, {.block_size = Tokens(16)});
+  CHECK(small.references.blocks() == 82 + 75);
+  CHECK(kv::ReuseDistances(small.references).reused_tokens() == 1024);
+  const CacheTrace large = read_cache_trace(file, {.block_size = Tokens(1000)});
+  CHECK(kv::ReuseDistances(large.references).reused_tokens() == 1000);
+}
+
+TEST_CASE("sessions and shared beginnings share without ids") {
+  const std::string file = written("blockyard_cache_sessions.csv",
+                                   "arrival_s,prompt_tokens,output_tokens,session,prefix_id,prefix_tokens\n"
+                                   "0,100,28,7,0,0\n1,200,10,7,0,0\n2,64,5,0,3,40\n3,64,5,0,3,40\n");
+  const CacheTrace trace = read_cache_trace(file, {.lookup = kv::Lookup::full});
+  CHECK(trace.references.block_size() == Tokens(16));
+  // The second turn begins with the first prompt, of which 6 blocks are full; the fourth with 40 tokens of the third.
+  CHECK(kv::ReuseDistances(trace.references).reused_tokens() == 96 + 32);
+}
+
+TEST_CASE("shared by depth adds up to all tokens and to the ideal") {
+  const std::string file = written("blockyard_cache_depth.jsonl",
+                                   "{\"timestamp\":0,\"input_length\":1300,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
+                                   "{\"timestamp\":1,\"input_length\":1200,\"output_length\":5,\"hash_ids\":[1,2,4]}\n"
+                                   "{\"timestamp\":2,\"input_length\":512,\"output_length\":0,\"hash_ids\":[1]}\n");
+  const CacheTrace trace = read_cache_trace(file, {});
+  const auto depths = shared_by_depth(trace.references);
+  REQUIRE(depths.size() == 2);
+  CHECK(depths[0].prompts == 3);
+  CHECK(depths[0].tokens == 3 * 512);
+  CHECK(depths[0].shared_tokens == 2 * 512);
+  CHECK(depths[1].prompts == 2);
+  CHECK(depths[1].tokens == 788 + 688);
+  CHECK(depths[1].shared_tokens == 512);
+}
+
+}  // namespace
+}  // namespace blockyard::study
