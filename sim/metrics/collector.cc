@@ -257,6 +257,7 @@ Summary Collector::summarise() const {
   s.refused_although_free = refused_although_free_;
   s.steps = steps_;
   s.prefix_cache = prefix_;
+  s.memory_work = memory_work_;
   summarise_swaps(s);
   s.makespan_s = to_seconds(now_ - start_);
   if (s.makespan_s > 0) {

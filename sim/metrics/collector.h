@@ -69,6 +69,13 @@ class Collector {
     prefix_.looked_up_tokens_resumed += looked_up_resumed;
     prefix_.hit_tokens_resumed += hit_resumed;
   }
+  void memory_work(const MemoryWork& work) {
+    memory_work_.copied += work.copied;
+    memory_work_.compactions += work.compactions;
+    memory_work_.pages_mapped += work.pages_mapped;
+    memory_work_.pages_unmapped += work.pages_unmapped;
+    memory_work_.time += work.time;
+  }
   void refused_although_free() { ++refused_although_free_; }
 
   // `count` tokens that came `gap` after the one before them.
@@ -170,6 +177,7 @@ class Collector {
   std::int64_t max_waiting_ = 0;
 
   PrefixCacheUse prefix_;
+  MemoryWork memory_work_;
   std::array<SwapTraffic, kSwapCauses> swaps_{};
   SwapTraffic swapped_;  // sum of swaps_
   SwapTraffic swapped_at_row_;

@@ -72,6 +72,16 @@ struct PrefixCacheUse {
   }
 };
 
+// What handing out memory has cost beside the requests' own work; 0 for strategies that never copy or map.
+struct MemoryWork {
+  Bytes copied;  // within the GPUs, by regions that grow or are compacted; read once and written once
+  std::int64_t compactions = 0;
+  std::int64_t pages_mapped = 0;  // of one GPU
+  std::int64_t pages_unmapped = 0;
+  SimTime time;  // by which it has made steps longer
+  [[nodiscard]] bool any() const { return copied > Bytes(0) || compactions + pages_mapped + pages_unmapped > 0; }
+};
+
 struct Summary {
   Identity identity;
   bool interrupted = false;           // the run was stopped from outside: all figures are of what was done by then
@@ -127,6 +137,7 @@ struct Summary {
   std::array<MemoryShare, kMemoryStates> memory{};
   double largest_free_mean_share = 0;
   double largest_free_min_share = 0;
+  MemoryWork memory_work;
   std::int64_t refused_although_free = 0;  // admissions refused though enough memory was free, one a request and wait
 
   // Good requests among all that arrived; none without an slo.

@@ -34,8 +34,13 @@ std::int64_t RunningFirst::shortage() const {
 void RunningFirst::plan_by_rank(SimTime now) {
   if (!options_.fast_forward || !budget_covers_all()) dissolve_cohort(now);
   share_budget();
-  for (std::int64_t lacking = shortage(); lacking > 0; lacking = shortage()) {
-    if (holder_ != SequenceId::none) {
+  for (;;) {
+    const std::int64_t lacking = shortage();
+    if (lacking <= 0) {
+      if (memory_demand() <= memory_->available() && grow_all()) return;
+      if (!leaving_.empty()) break;
+      // What is free lies in pieces too small: somebody has to go all the same.
+    } else if (holder_ != SequenceId::none) {
       shed(holder_, lacking, SwapCause::more);
       continue;
     }
@@ -44,14 +49,11 @@ void RunningFirst::plan_by_rank(SimTime now) {
     preempt(loser, now);
     share_budget();  // the victim's tokens go to those behind it
   }
-  if (memory_demand() <= memory_->available()) {
-    grow_all();
-  } else {
-    grow_some(now);
-  }
+  grow_some(now);
 }
 
-// Blocks are on the way to the host, and not free yet: who finds none skips the step.
+// Not all find room: blocks are on the way to the host and not free yet, or nobody else can go. Who finds none skips the
+// step.
 void RunningFirst::grow_some(SimTime now) {
   short_of_memory_ = true;
   dissolve_cohort(now);

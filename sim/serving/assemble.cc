@@ -10,6 +10,7 @@
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/serving/hardware.h"
+#include "sim/serving/memory_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
 
@@ -48,7 +49,7 @@ std::optional<Served> served(const Document& scenario, const std::filesystem::pa
       scenario.is_word("kv_cache.dtype", "auto") ? own : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
 } catch (const InputError& error) {
-  for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
+  errors.add_all(error);
   return std::nullopt;
 }
 
@@ -74,8 +75,9 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
     for (const model::BudgetLine& line : result.lines) {
       arithmetic += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
     }
-    errors.add(scenario.place("model"), fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}",
-                                                    s.model.name, s.tensor_parallel, s.gpu.spec.name, arithmetic));
+    errors.add_does_not_fit(scenario.place("model"),
+                            fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}", s.model.name,
+                                        s.tensor_parallel, s.gpu.spec.name, arithmetic));
   }
   return result;
 }
@@ -108,7 +110,8 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.chunked_prefill = scenario.boolean("engine.enable_chunked_prefill");
   options.reserve_full_isl = scenario.boolean("engine.scheduler_reserve_full_isl");
   options.queue_order = scenario.choice("engine.queue_order");
-  options.fast_forward = scenario.boolean("engine.fast_forward");
+  // Each change of the pool has its owner only where sequences are walked one by one.
+  options.fast_forward = scenario.boolean("engine.fast_forward") && !scenario.boolean("output.memory_events");
   if (!sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs) return options;
   // Limits that the engine itself enforces at its start.
   if (options.max_num_batched_tokens < Tokens(options.max_num_seqs)) {
@@ -191,6 +194,12 @@ void preemption_options(const Document& scenario, sched::EngineOptions& options,
   if (options.strategy != "paged") {
     wrong("preemption.tail_blocks", "only paged memory has last blocks to give; kv_cache.strategy: paged");
   }
+  if (!options.memory.tables.empty()) {
+    wrong("preemption.tail_blocks", "not with sliding windows, whose blocks go from the front; expected false");
+  }
+  if (scenario.boolean("output.memory_events")) {
+    wrong("preemption.tail_blocks", "memory.csv knows no victims that lose a part; output.memory_events: false");
+  }
   if (options.overlap) {
     wrong("preemption.tail_blocks", "copies of parts hold up the step; preemption.overlap: false");
   }
@@ -219,7 +228,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
       requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1), store, errors);
     }
   } catch (const InputError& error) {
-    for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
+    errors.add_all(error);
   }
   errors.throw_if_any();  // what follows needs a model that the GPUs can split
   const Served& s = *maybe;
@@ -231,9 +240,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.cost = cost_model(scenario, s, errors);
   const std::string& scheduler = scenario.choice("engine.scheduler");
   const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
+  if (traits.paged_only && scenario.boolean("output.memory_events")) {
+    errors.add(scenario.place("output.memory_events"),
+               fmt::format("output.memory_events: {} does not tell the changes of its pool", scheduler));
+  }
   if (traits.paged_only && !paged) {
-    errors.add(scenario.place("kv_cache.strategy"),
-               fmt::format("kv_cache.strategy: {} works on paged memory alone", scheduler));
+    errors.add_does_not_fit(scenario.place("kv_cache.strategy"),
+                            fmt::format("kv_cache.strategy: {} works on paged memory alone", scheduler));
   }
   // The engine keeps one null block, so that a budget of N blocks serves N - 1.
   const bool null_block = paged && traits.null_block;
@@ -241,22 +254,30 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const Tokens usable =
       paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
   if (usable <= Tokens(0)) {
-    errors.add(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
+    errors.add_does_not_fit(scenario.place("kv_cache.budget"),
+                            "kv_cache.budget: no block is left beside the engine's null block");
+  }
+  if (kv::traits_of_strategy(strategy).pages && memory_budget.kv_bytes < scenario.bytes("kv_cache.page_size")) {
+    errors.add_does_not_fit(scenario.place("kv_cache.page_size"),
+                            "kv_cache.page_size: a page is larger than the KV memory of a GPU");
   }
 
   sched::EngineOptions options;
   options.batch = engine;
   options.strategy = strategy;
-  // Only what the strategy uses is read, so that a key given for nothing is reported.
-  options.memory = {.capacity = usable,
-                    .block_size = block_size,
-                    .max_model_len = s.max_model_len,
-                    .reservation = "",
-                    .placement = "",
-                    .contents = a.contents.get()};
-  if (strategy == "contiguous") {
-    options.memory.reservation = scenario.choice("kv_cache.reservation");
-    options.memory.placement = scenario.choice("kv_cache.placement");
+  const ServedMemory memory{&s.model,
+                            &s.gpu.spec,
+                            s.tensor_parallel,
+                            s.max_model_len,
+                            s.kv_dtype,
+                            memory_budget,
+                            usable,
+                            traits.needs_budget_for_seqs ? engine.max_num_batched_tokens : s.max_model_len};
+  options.memory = memory_options(scenario, memory);
+  options.memory.contents = a.contents.get();
+  if (cached && !options.memory.tables.empty()) {
+    options.memory.tables.clear();
+    a.identity.notes.emplace_back("with a prefix cache, blocks that fall out of the sliding window are held");
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
@@ -287,6 +308,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.swaps = a.swap_path != nullptr;
   a.metrics.host_capacity = Bytes(a.host_blocks.count() * a.replica.block_bytes);
 
+  a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
+  a.replica.memory_times = memory_times(scenario, memory);
+
   a.admission.max_model_len = s.max_model_len;
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");
@@ -305,12 +329,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
 
-  const std::int64_t slot_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
   a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
   a.metrics.gap_threshold = gap_threshold(scenario);
-  a.metrics.slot_bytes = slot_bytes;
-  a.metrics.capacity_slots = a.memory->capacity().count();
+  a.metrics.slot_bytes = kv::traits_of_strategy(strategy).pages
+                             ? options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel
+                             : a.replica.token_bytes;
+  a.metrics.capacity_slots = a.memory->total_pieces();
 
   a.identity.scenario = scenario.has_value("name") ? scenario.text("name") : scenario.name();
   a.identity.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
@@ -330,6 +355,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
       a.identity.notes.push_back(fmt::format("kv_cache.budget = {:.2f} GiB is more than the {:.2f} GiB of a {}",
                                              gib(each), gib(s.gpu.spec.memory_bytes), s.gpu.spec.name));
     }
+  }
+  if (kv::traits_of_strategy(strategy).pages) {
+    const kv::PageGeometry& pages = options.memory.page_geometry;
+    a.identity.notes.push_back(
+        fmt::format("{} pages on each GPU; a sequence grows by {} pages for at most {} tokens, a "
+                    "page in each layer's keys and values",
+                    options.memory.pages, pages.pages_for(Tokens(1)), pages.filled(Tokens(1)).count()));
   }
   if (null_block) {
     a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",

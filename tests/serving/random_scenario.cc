@@ -69,7 +69,7 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowed) {
   const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
   const std::string strategy =
-      scheduler == "vllm-v0" ? "paged" : one_of("paged", "paged", "paged", "contiguous", "contiguous", "none");
+      scheduler == "vllm-v0" ? "paged" : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
   const bool v0 = scheduler == "vllm-v0";
   const bool swap = !prefix_cache_allowed && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
@@ -97,8 +97,13 @@ void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowe
   } else {
     out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
   }
-  out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "oracle"));
-  out.add("  placement: {}", one_of("buddy", "first_fit"));
+  out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "pow2", "oracle", "grow", "grow"));
+  out.add("  placement: {}", one_of("buddy", "first_fit", "next_fit", "best_fit", "worst_fit"));
+  out.add("  initial_tokens: {}", one_of("0", "1", "10", "128"));
+  out.add("  compaction: {}", one_of("never", "on_failure", "0.2"));
+  out.add("  page_size: {}", one_of("4 KiB", "12 KiB", "64 KiB"));
+  out.add("  keep_pages: {}", number(0, 1) == 0);
+  out.add("  map_cost: {}", one_of("auto", "0 ms", "1 us"));
   out.add("preemption:");
   out.add("  victim: {}", v0 ? "engine" : victim());
   const bool tail = strategy == "paged" && !v0 && !prefix_cache_allowed && number(0, 2) == 0;
