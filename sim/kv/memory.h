@@ -21,6 +21,15 @@ struct SequenceNeed {
   Tokens prompt;
   Tokens true_end;      // prompt + output - 1
   Tokens declared_end;  // prompt + max_tokens - 1
+  // Sequences that the request becomes after its prompt, each to the lengths above (allocator/paged_forks.h).
+  std::int64_t width = 1;
+  RequestId request{};  // whose it is: names the random stream of its beams
+};
+
+// Blocks that owners hold, and those they would hold if no two sequences of a request shared one.
+struct BlockSharing {
+  Blocks held;
+  Blocks unshared;
 };
 
 // What handing out memory has cost. Copies are within the GPU: each token is read once and written once. Pages are
@@ -52,11 +61,14 @@ class Memory {
   [[nodiscard]] virtual Tokens capacity() const = 0;
   [[nodiscard]] virtual MemoryPartition partition() const = 0;
   [[nodiscard]] virtual Tokens largest_free() const = 0;
+  // True if several sequences of a request share blocks here: then sharing() tells how many.
+  [[nodiscard]] virtual bool shares_blocks() const { return false; }
+  [[nodiscard]] virtual BlockSharing sharing() const { return {}; }
   // The partition counts pieces, of which a token has this many: 1 but for memory whose pages cut tokens apart.
   [[nodiscard]] virtual std::int64_t pieces_per_token() const { return 1; }
   [[nodiscard]] virtual std::int64_t total_pieces() const { return capacity().count(); }
   // What has been done since the last call: to be charged to the step in hand.
-  [[nodiscard]] MemoryWork take_work() { return std::exchange(work_, MemoryWork{}); }
+  [[nodiscard]] virtual MemoryWork take_work() { return std::exchange(work_, MemoryWork{}); }
   // Is told of every change, one sequence at a time: a caller that listens lets sequences decode one by one, not all
   // together.
   void listen(MemoryListener listener) { listener_ = std::move(listener); }

@@ -60,6 +60,8 @@ void add_memory(Rows& rows) {
                   }});
   rows.push_back({kGroup, "largest free region", Figure::share, "", false, Show::always,
                   [](const Summary& s) { return s.largest_free_mean_share; }});
+  rows.push_back({kGroup, "blocks saved by sharing", Figure::share, "", false, Show::if_sampled,
+                  [](const Summary& s) { return s.shared_blocks_saved; }});
   add_peaks(rows);
   add_count(rows, kTook, "refused although free", &Summary::refused_although_free, false);
   rows.push_back({kTook, "copied within the GPUs", Figure::bytes, "", true, Show::if_not_zero,

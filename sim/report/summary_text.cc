@@ -172,20 +172,24 @@ std::string memory(const Summary& s) {
   table.add({"  all states", share_text(mean_sum), bytes(mean_sum)});
   table.add({"  largest free region", share_text(s.largest_free_mean_share), bytes(s.largest_free_mean_share),
              fmt::format("least {}", share_text(s.largest_free_min_share)), bytes(s.largest_free_min_share)});
+  std::string below =
+      fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free));
+  if (s.shared_blocks_saved) {
+    below +=
+        fmt::format("  sharing between the samples of a request saves {} of the blocks that they would hold apart\n",
+                    share_text(*s.shared_blocks_saved));
+  }
   const metrics::MemoryWork& work = s.memory_work;
-  std::string done;
   if (work.copied > Bytes(0) || work.compactions > 0) {
-    done = fmt::format("  {} copied, {} compactions\n", bytes_text(static_cast<double>(work.copied.count())),
-                       count_text(work.compactions));
+    below += fmt::format("  {} copied, {} compactions\n", bytes_text(static_cast<double>(work.copied.count())),
+                         count_text(work.compactions));
   }
   if (work.pages_mapped > 0) {
-    done += fmt::format("  {} pages mapped, {} unmapped on each GPU\n", count_text(work.pages_mapped),
-                        count_text(work.pages_unmapped));
+    below += fmt::format("  {} pages mapped, {} unmapped on each GPU\n", count_text(work.pages_mapped),
+                         count_text(work.pages_unmapped));
   }
-  if (work.any()) done += fmt::format("  which made steps {} longer in all\n", time_text(to_seconds(work.time)));
-  return table.text() +
-         fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free)) +
-         done + footnote(kMemoryDefinition);
+  if (work.any()) below += fmt::format("  which made steps {} longer in all\n", time_text(to_seconds(work.time)));
+  return table.text() + below + footnote(kMemoryDefinition);
 }
 
 std::string origin(const metrics::Identity& identity) {

@@ -19,8 +19,9 @@ void RunningFirst::share_budget() {
   wanted_.clear();
   Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
   for (const SequenceId id : prefilling_) {
-    wanted_.push_back(std::max(Tokens(0), std::min(wanted(table_[id]), left)));
-    left -= wanted_.back();
+    const Sequence& s = table_[id];
+    wanted_.push_back(std::max(Tokens(0), s.affordable(wanted(s), left)));
+    left -= s.work(s.computed, s.computed + wanted_.back());
   }
 }
 
@@ -52,8 +53,8 @@ void RunningFirst::plan_by_rank(SimTime now) {
   grow_some(now);
 }
 
-// Not all find room: blocks are on the way to the host and not free yet, or nobody else can go. Who finds none skips the
-// step.
+// Not all find room: blocks are on the way to the host and not free yet, or nobody else can go. Who finds none skips
+// the step.
 void RunningFirst::grow_some(SimTime now) {
   short_of_memory_ = true;
   dissolve_cohort(now);
@@ -67,7 +68,7 @@ void RunningFirst::grow_some(SimTime now) {
       continue;
     }
     planned_.push_back({id, wanted_[i], PlanEntry::Kind::running, Tokens(0)});
-    budget_ -= wanted_[i];
+    budget_ -= table_[id].work(table_[id].computed, table_[id].computed + wanted_[i]);
   }
 }
 
@@ -81,8 +82,8 @@ DecodeLoad RunningFirst::decode_load() const {
   DecodeLoad load{running_.cohort_size(), running_.sum_context() + running_.cohort_size()};
   for (const SequenceId id : prefilling_) {
     if (!table_[id].decodes_next() || table_[id].ready > now_) continue;
-    ++load.sequences;
-    load.context += table_[id].length().count();
+    load.sequences += table_[id].width;
+    load.context += table_[id].width * table_[id].length().count();
   }
   return load;
 }

@@ -6,7 +6,9 @@
 
 #include "sim/cost/cuda_graphs.h"
 #include "sim/cost/fixed_step.h"
+#include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
+#include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/serving/hardware.h"
@@ -39,14 +41,15 @@ struct Served {
 std::optional<Served> served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) try {
   Served s{load_model(scenario, configs), load_gpu(scenario, configs),
            scenario.integer("hardware.tensor_parallel_size"), Tokens(0), model::ElementType::bf16};
+  if (model::kv_bytes_per_token(model::kv_geometry(s.model), model::KvSplit{}) == Bytes(0)) {
+    errors.add(scenario.place("model"),
+               fmt::format("model: {} keeps no KV of its tokens: there is no cache to simulate", s.model.name));
+  }
   model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
   const Tokens limit(s.model.max_position_embeddings);
   s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
-  // Engines keep 16-bit keys and values beside 8-bit weights unless told otherwise.
-  const bool wide = model::bytes_per_element(s.model.dtype) >= 2;
-  const model::ElementType own = wide ? s.model.dtype : model::ElementType::bf16;
-  s.kv_dtype =
-      scenario.is_word("kv_cache.dtype", "auto") ? own : *model::element_type(scenario.choice("kv_cache.dtype"));
+  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? model::default_kv_dtype(s.model)
+                                                          : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
 } catch (const InputError& error) {
   errors.add_all(error);
@@ -60,6 +63,25 @@ model::BudgetRequest budget_request(const Document& scenario) {
   return model::FromGpuMemory{};
 }
 
+// The arithmetic of a model that leaves nothing for KV, and what would make room.
+std::string refusal(const Served& s, const model::BudgetOptions& budget, const model::MemoryBudget& result) {
+  std::string text = fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache", s.model.name,
+                                 s.tensor_parallel, s.gpu.spec.name);
+  for (const model::BudgetLine& line : result.lines) {
+    text += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
+  }
+  model::SizeOptions size;
+  size.request = budget.request;
+  size.kv_dtype = budget.kv_dtype;
+  size.tp = budget.tensor_parallel_size;
+  size.gpu_memory_utilization = budget.gpu_memory_utilization;
+  size.max_model_len = s.max_model_len;
+  size.max_num_batched_tokens = budget.max_num_batched_tokens;
+  const std::vector<std::string> ways = model::remedies(model::size_of(s.model, s.gpu.spec, size));
+  if (!ways.empty()) text += fmt::format("\n  what would make it fit, each by itself: {}", fmt::join(ways, "; "));
+  return text + "\n  `blockyard size` shows the arithmetic in full";
+}
+
 model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged, Diagnostics& errors) {
   model::BudgetOptions options;
   options.request = budget_request(scenario);
@@ -69,15 +91,18 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   options.block_size =
       paged || scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size") : Tokens(1);
   options.kv_dtype = s.kv_dtype;
+  options.max_num_seqs = scenario.integer("engine.max_num_seqs");
+  if (model::needs_weights(s.model, options)) {
+    errors.add(
+        scenario.place("kv_cache.budget"),
+        fmt::format("kv_cache.budget: not all weights of {} are known ({}); expected blocks, tokens or GiB in place "
+                    "of auto",
+                    s.model.name, fmt::join(s.model.not_counted, ", ")));
+    return {};
+  }
   model::MemoryBudget result = model::compute_budget(s.model, s.gpu.spec, options);
   if (result.kv_bytes <= Bytes(0)) {
-    std::string arithmetic;
-    for (const model::BudgetLine& line : result.lines) {
-      arithmetic += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
-    }
-    errors.add_does_not_fit(scenario.place("model"),
-                            fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}", s.model.name,
-                                        s.tensor_parallel, s.gpu.spec.name, arithmetic));
+    errors.add_does_not_fit(scenario.place("model"), refusal(s, options, result));
   }
   return result;
 }
@@ -129,6 +154,37 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   return options;
 }
 
+// What does not go with requests of several samples.
+void check_forks(const Document& scenario, const sched::EngineOptions& options, const sched::SchedulerTraits& traits,
+                 bool cached, Diagnostics& errors) {
+  if (!traits.can_fork) {
+    errors.add(scenario.place("engine.scheduler"),
+               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, vllm-v1 "
+                           "and orca run several",
+                           scenario.choice("engine.scheduler")));
+  }
+  const bool grows = options.strategy == "contiguous" && options.memory.reservation == "grow";
+  if (grows || options.strategy == "virtual") {
+    errors.add(scenario.place("kv_cache.strategy"),
+               "kv_cache.strategy: several samples a request run on paged memory, none, and contiguous regions that do "
+               "not grow; workload.n: 1 leaves one");
+  }
+  if (scenario.boolean("output.memory_events")) {
+    errors.add(scenario.place("output.memory_events"),
+               "output.memory_events: not told where requests have several samples; workload.n: 1 leaves one");
+  }
+  if (cached) {
+    errors.add(scenario.place("prefix_cache.enable"),
+               "prefix_cache.enable: not combined with several samples a request; workload.n: 1 leaves one");
+  }
+}
+
+// None unless the workload asks for beams.
+std::optional<kv::BeamModel> beam_model(const Document& scenario) {
+  if (scenario.choice("workload.decoding") != "beam_search") return std::nullopt;
+  return kv::BeamModel{scenario.real("workload.beam_switch"), static_cast<std::uint64_t>(scenario.integer("seed"))};
+}
+
 std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Served& s, Diagnostics& errors) {
   if (scenario.choice("cost.model") == "fixed") {
     if (!scenario.has_value("cost.step")) {
@@ -141,6 +197,7 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   options.parallelism.tensor = s.tensor_parallel;
   options.largest_graph = cost::largest_cuda_graph(scenario.integer("engine.max_num_seqs"));
   options.kv_dtype = s.kv_dtype;
+  options.attention_slowdown = scenario.real("cost.attention_slowdown");
   options.table_tokens = std::min<std::int64_t>(65536, scenario.tokens("engine.max_num_batched_tokens").count());
   return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
 }
@@ -213,9 +270,11 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool cached = paged && (scenario.is_word("prefix_cache.enable", "auto")
-                                    ? (given != nullptr ? given->tells_contents : tells_contents(scenario))
-                                    : scenario.boolean("prefix_cache.enable"));
+  const bool forks = asks_samples(scenario);
+  const bool by_workload = !forks && (given != nullptr ? given->tells_contents : tells_contents(scenario));
+  const bool cached =
+      paged &&
+      (scenario.is_word("prefix_cache.enable", "auto") ? by_workload : scenario.boolean("prefix_cache.enable"));
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
@@ -238,6 +297,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   errors.throw_if_any();
 
   a.cost = cost_model(scenario, s, errors);
+  const SimTime host_time = scenario.time("cost.host_time");
+  if (host_time > SimTime(0)) a.cost = cost::with_host_time(std::move(a.cost), host_time);
   const std::string& scheduler = scenario.choice("engine.scheduler");
   const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
   if (traits.paged_only && scenario.boolean("output.memory_events")) {
@@ -275,9 +336,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                             traits.needs_budget_for_seqs ? engine.max_num_batched_tokens : s.max_model_len};
   options.memory = memory_options(scenario, memory);
   options.memory.contents = a.contents.get();
-  if (cached && !options.memory.tables.empty()) {
+  options.memory.forks = forks;
+  options.memory.beams = beam_model(scenario);
+  if (forks) check_forks(scenario, options, traits, cached, errors);
+  if ((cached || forks) && !options.memory.tables.empty()) {
     options.memory.tables.clear();
-    a.identity.notes.emplace_back("with a prefix cache, blocks that fall out of the sliding window are held");
+    a.identity.notes.emplace_back(
+        "with a prefix cache or several samples a request, blocks that fall out of the sliding window are held");
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
@@ -292,6 +357,11 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     a.swap_path = std::make_unique<SwapPath>(host_link(scenario, s.gpu.spec), Bytes(block_bytes),
                                              kCopiesPerLayer * s.model.num_hidden_layers);
     options.link = a.swap_path.get();
+  }
+  if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
+    errors.add(
+        scenario.place("preemption.mode"),
+        "preemption: requests of several samples are recomputed whole; expected mode: recompute, tail_blocks: false");
   }
   if (options.batch.tail_blocks > Tokens(0) && cached) {
     errors.add(scenario.place("preemption.tail_blocks"),
@@ -312,6 +382,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.memory_times = memory_times(scenario, memory);
 
   a.admission.max_model_len = s.max_model_len;
+  if (forks) a.admission.seats = engine.max_num_seqs;
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");
   a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";

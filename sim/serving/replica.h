@@ -102,6 +102,7 @@ class Replica {
   cost::CostModel* cost_;
   metrics::Collector* collector_;
   PromptContents* contents_;  // nullptr without a prefix cache
+  bool tells_sharing_;        // the memory shares blocks between the samples of a request
   SimTime now_;               // of what is done to memory
   InFlight in_flight_ = InFlight::nothing;
   SimTime step_start_;

@@ -6,6 +6,8 @@
 #include "sim/kv/allocator/none.h"
 #include "sim/kv/allocator/paged.h"
 #include "sim/kv/allocator/paged_cached.h"
+#include "sim/kv/allocator/paged_forks.h"
+#include "sim/kv/allocator/separate.h"
 #include "sim/kv/allocator/virtual.h"
 #include "sim/kv/placement/best_fit.h"
 #include "sim/kv/placement/buddy.h"
@@ -117,7 +119,12 @@ std::unique_ptr<Placement> make_placement(std::string_view placement, Tokens cap
 StrategyTraits traits_of_strategy(std::string_view strategy) { return row_of(kStrategies, strategy).traits; }
 
 std::unique_ptr<Allocator> make_allocator(std::string_view strategy, const MemoryOptions& options) {
-  return row_of(kStrategies, strategy).make(options);
+  if (!options.forks) return row_of(kStrategies, strategy).make(options);
+  if (strategy == "paged") {
+    return std::make_unique<PagedForks>(Blocks(options.capacity.count() / options.block_size.count()),
+                                        options.block_size, options.beams);
+  }
+  return std::make_unique<Separate>(row_of(kStrategies, strategy).make(options));
 }
 
 }  // namespace blockyard::kv

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "sim/kv/allocator/contiguous.h"
 #include "sim/kv/allocator/page_geometry.h"
 #include "sim/kv/allocator/paged_windows.h"
+#include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
 #include "sim/kv/placement/placement.h"
 
@@ -29,6 +31,8 @@ struct MemoryOptions {
   bool keep_pages = true;             // virtual
   std::vector<BlockTables> tables{};  // paged, without contents: of layers that forget; empty = one table for all
   Tokens longest_chunk{};             // paged, with tables
+  bool forks = false;                 // requests may become several sequences (not combined with contents)
+  std::optional<BeamModel> beams{};   // with forks: they are beams
 };
 
 [[nodiscard]] NameDocs strategies();
