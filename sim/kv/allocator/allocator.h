@@ -38,7 +38,8 @@ class Allocator : public Memory {
   Grant admit(SequenceId id, const SequenceNeed& need, Tokens first);
   Grant grow(SequenceId id, Tokens total);
   void release(SequenceId id);
-  // A sequence that does not decode gives back what it holds beyond its first `total` tokens, total > 0. On pages alone.
+  // A sequence that does not decode gives back what it holds beyond its first `total` tokens, total > 0. On pages
+  // alone.
   void shrink(SequenceId id, Tokens total);
 
   // The leading tokens of a sequence of `length` tokens, not admitted at the moment, whose KV is there already: its
