@@ -164,7 +164,23 @@ def fig18b(program):
     return figure
 
 
-FIGURES = {figure.__name__: figure for figure in (fig2, fig13, fig12a, fig15, fig18b)}
+def fig19(program):
+    """Normalised latency with swap over that with recompute, by block size."""
+    def latency(summary):
+        return summary["latency"]["e2e_per_output_token_s"]["mean"]
+
+    def of(mode, size):
+        return mean(program.summaries("fig19.yaml", f"preemption.mode={mode}", f"kv_cache.block_size={size}"), latency)
+
+    ratio = {size: of("swap", size) / of("recompute", size) for size in BLOCK_SIZES}
+    figure = {f"block_{size}": {"ours": value, "paper": None} for size, value in ratio.items()}
+    # Within a fifth of each other.
+    figure["comparable_block_sizes"] = {"ours": [size for size, value in ratio.items() if 1 / 1.2 <= value <= 1.2],
+                                        "paper": [16, 64]}
+    return figure
+
+
+FIGURES = {figure.__name__: figure for figure in (fig2, fig13, fig12a, fig15, fig18b, fig19)}
 
 
 def number(value, digits=4):

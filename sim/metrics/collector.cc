@@ -38,9 +38,30 @@ void Collector::rejected(RecordId id, SimTime now, RejectReason reason) {
 
 void Collector::timed_out(RecordId id, SimTime now) { end(id, now, Outcome::timed_out); }
 
-void Collector::preempted(RecordId id, SimTime /*now*/) {
+void Collector::preempted(RecordId id, SimTime /*now*/, bool swapped) {
   ++record(id).preemptions;
   ++preemptions_;
+  if (swapped) ++preemptions_by_swap_;
+}
+
+void Collector::restored(RecordId id, SimTime stall, SimTime waiting) {
+  CHECK_LAW(SimTime(0) <= waiting && waiting <= stall, "a stall of {} ns, {} of them waiting", stall.count(),
+            waiting.count());
+  record(id).stall += stall;
+  record(id).stall_waiting += waiting;
+  stalls_.push_back(stall.count());
+}
+
+void Collector::swapped_out(SwapCause cause, Blocks blocks, Bytes bytes) {
+  const SwapTraffic traffic{blocks, bytes, Blocks(0), Bytes(0)};
+  swaps_[static_cast<std::size_t>(cause)] += traffic;
+  swapped_ += traffic;
+}
+
+void Collector::swapped_in(SwapCause cause, Blocks blocks, Bytes bytes) {
+  const SwapTraffic traffic{Blocks(0), Bytes(0), blocks, bytes};
+  swaps_[static_cast<std::size_t>(cause)] += traffic;
+  swapped_ += traffic;
 }
 
 void Collector::recomputed(RecordId id, Tokens tokens) {
@@ -68,7 +89,10 @@ TimeSeriesRow Collector::row(SimTime time) const {
           memory_,
           largest_free_,
           output_tokens_ - output_at_row_,
-          computed_tokens_ - computed_at_row_};
+          computed_tokens_ - computed_at_row_,
+          host_live_,
+          swapped_.out_bytes - swapped_at_row_.out_bytes,
+          swapped_.in_bytes - swapped_at_row_.in_bytes};
 }
 
 void Collector::emit_rows(SimTime now) {
@@ -76,6 +100,7 @@ void Collector::emit_rows(SimTime now) {
     rows_.push_back(row(next_tick_));
     output_at_row_ = output_tokens_;
     computed_at_row_ = computed_tokens_;
+    swapped_at_row_ = swapped_;
   }
   if (next_tick_ < now) {
     rows_cut_at_ = next_tick_;
@@ -130,6 +155,7 @@ void Collector::summarise_requests(Summary& s) const {
   times.clear();
   std::int64_t good = 0;
   std::int64_t stall_ns = 0;
+  std::int64_t waiting_ns = 0;
   for (const RequestRecord& r : records_) {
     switch (r.outcome) {
       case Outcome::finished:
@@ -149,18 +175,25 @@ void Collector::summarise_requests(Summary& s) const {
     if (r.preemptions > 0) {
       times.push_back(r.stall.count());
       stall_ns += r.stall.count();
+      waiting_ns += r.stall_waiting.count();
     }
     if (r.outcome == Outcome::finished && meets_slo(r)) ++good;
   }
   s.preempted_requests = static_cast<std::int64_t>(times.size());
   s.total_stall_s = static_cast<double>(stall_ns) / 1e9;
+  s.stall_waiting_s = static_cast<double>(waiting_ns) / 1e9;
+  s.stall_restoring_s = static_cast<double>(stall_ns - waiting_ns) / 1e9;
   s.stall = distribution_of(times);
+  times = stalls_;
+  s.each_stall = distribution_of(times);
   s.slo = options_.slo;
   if (options_.slo.any()) s.good_requests = good;
 }
 
 void Collector::summarise_gaps(Summary& s) const {
   s.itl.count = gaps_.count();
+  s.gap_threshold = options_.gap_threshold;
+  s.gaps_over_threshold = long_gaps_;
   if (gaps_.count() == 0) return;
   s.itl.mean_s = gaps_.mean_s();
   s.itl.p50_s = gaps_.quantile_s(0.5);
@@ -199,6 +232,18 @@ void Collector::summarise_state(Summary& s) const {
   s.max_waiting = max_waiting_;
 }
 
+void Collector::summarise_swaps(Summary& s) const {
+  s.preemptions_by_swap = preemptions_by_swap_;
+  s.swap.by_cause = swaps_;
+  s.swap.engine_waited_s = to_seconds(waited_on_link_);
+  s.swap.host_capacity = options_.host_capacity;
+  if (options_.host_capacity == Bytes(0)) return;
+  const auto capacity = static_cast<double>(options_.host_capacity.count());
+  const auto span = static_cast<double>((now_ - start_).count());
+  s.swap.host_live_mean_share = span > 0 ? static_cast<double>(host_integral_) / span / capacity : 0;
+  s.swap.host_live_peak_share = static_cast<double>(host_peak_.count()) / capacity;
+}
+
 Summary Collector::summarise() const {
   Summary s;
   s.arrived = static_cast<std::int64_t>(records_.size());
@@ -218,8 +263,7 @@ Summary Collector::summarise() const {
   s.steps = steps_;
   s.prefix_cache = prefix_;
   s.memory_work = memory_work_;
-  s.swapped_out = swapped_out_;
-  s.swapped_in = swapped_in_;
+  summarise_swaps(s);
   s.makespan_s = to_seconds(now_ - start_);
   if (s.makespan_s > 0) {
     s.requests_per_s = static_cast<double>(s.finished) / s.makespan_s;

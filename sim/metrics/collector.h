@@ -12,6 +12,7 @@
 
 #include "sim/base/check.h"
 #include "sim/base/memory_states.h"
+#include "sim/base/swap_cause.h"
 #include "sim/metrics/gap_histogram.h"
 #include "sim/metrics/record.h"
 #include "sim/metrics/summary.h"
@@ -29,6 +30,9 @@ struct TimeSeriesRow {
   std::int64_t largest_free_slots = 0;
   std::int64_t output_tokens = 0;
   std::int64_t computed_tokens = 0;
+  Bytes host_live;
+  Bytes swapped_out;
+  Bytes swapped_in;
 };
 
 class Collector {
@@ -38,6 +42,8 @@ class Collector {
     Slo slo;
     std::int64_t slot_bytes = 1;  // KV of one token over the whole replica
     std::int64_t capacity_slots = 0;
+    SimTime gap_threshold = kNever;  // longer gaps are counted
+    Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
   };
 
   explicit Collector(const Options& options);
@@ -47,10 +53,12 @@ class Collector {
   void timed_out(RecordId id, SimTime now);
   void admitted(RecordId id, SimTime now) { record(id).admitted = now; }
   void first_token(RecordId id, SimTime now) { record(id).first_token = now; }
-  void preempted(RecordId id, SimTime now);
-  void restored(RecordId id, SimTime stall) { record(id).stall += stall; }
-  void swapped_out(Bytes bytes) { swapped_out_ += bytes; }
-  void swapped_in(Bytes bytes) { swapped_in_ += bytes; }
+  void preempted(RecordId id, SimTime now, bool swapped);
+  // A stall is over; for `waiting` of it the request had no seat.
+  void restored(RecordId id, SimTime stall, SimTime waiting);
+  void swapped_out(SwapCause cause, Blocks blocks, Bytes bytes);
+  void swapped_in(SwapCause cause, Blocks blocks, Bytes bytes);
+  void waited_on_link(SimTime time) { waited_on_link_ += time; }
   void recomputed(RecordId id, Tokens tokens);
   void finished(RecordId id, SimTime now, Tokens generated);
   // Of admitted requests: tokens looked up in the prefix cache and found, and both by requests that resumed.
@@ -71,7 +79,10 @@ class Collector {
   void refused_although_free() { ++refused_although_free_; }
 
   // `count` tokens that came `gap` after the one before them.
-  void token_gap(SimTime gap, std::int64_t count) { gaps_.add(gap, count); }
+  void token_gap(SimTime gap, std::int64_t count) {
+    gaps_.add(gap, count);
+    if (gap > options_.gap_threshold) long_gaps_ += count;
+  }
   // A step has ended.
   void step(std::int64_t computed_tokens, std::int64_t output_tokens) {
     ++steps_;
@@ -96,6 +107,7 @@ class Collector {
     largest_free_integral_ += static_cast<Int128>(largest_free_) * lasted;
     running_integral_ += static_cast<Int128>(running_) * lasted;
     waiting_integral_ += static_cast<Int128>(waiting_) * lasted;
+    host_integral_ += static_cast<Int128>(host_live_.count()) * lasted;
     if (shares_) {
       held_integral_ += static_cast<Int128>(held_blocks_) * lasted;
       unshared_integral_ += static_cast<Int128>(unshared_blocks_) * lasted;
@@ -115,6 +127,10 @@ class Collector {
   void set_waiting(std::int64_t waiting) {
     waiting_ = waiting;
     if (waiting > max_waiting_) max_waiting_ = waiting;
+  }
+  void set_host(Bytes live) {
+    host_live_ = live;
+    if (live > host_peak_) host_peak_ = live;
   }
   void set_memory(const MemoryPartition& memory, std::int64_t largest_free_slots) {
     memory_ = memory;
@@ -142,6 +158,7 @@ class Collector {
   void summarise_requests(Summary& s) const;
   void summarise_gaps(Summary& s) const;
   void summarise_state(Summary& s) const;
+  void summarise_swaps(Summary& s) const;
 
   Options options_;
   std::vector<RequestRecord> records_;
@@ -161,6 +178,9 @@ class Collector {
   Int128 largest_free_integral_ = 0;
   Int128 running_integral_ = 0;
   Int128 waiting_integral_ = 0;
+  Bytes host_live_;
+  Bytes host_peak_;
+  Int128 host_integral_ = 0;
   bool shares_ = false;
   std::int64_t held_blocks_ = 0;
   std::int64_t unshared_blocks_ = 0;
@@ -173,8 +193,12 @@ class Collector {
 
   PrefixCacheUse prefix_;
   MemoryWork memory_work_;
-  Bytes swapped_out_;
-  Bytes swapped_in_;
+  std::array<SwapTraffic, kSwapCauses> swaps_{};
+  SwapTraffic swapped_;  // sum of swaps_
+  SwapTraffic swapped_at_row_;
+  SimTime waited_on_link_;
+  std::vector<std::int64_t> stalls_;  // ns, in the order in which they ended
+  std::int64_t long_gaps_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t computed_tokens_ = 0;
   std::int64_t output_tokens_ = 0;
@@ -183,6 +207,7 @@ class Collector {
   std::int64_t prompt_tokens_ = 0;
   std::int64_t recomputed_tokens_ = 0;
   std::int64_t preemptions_ = 0;
+  std::int64_t preemptions_by_swap_ = 0;
   std::int64_t refused_although_free_ = 0;
 };
 

@@ -12,7 +12,8 @@
 //   time           where E2E went, bucket by bucket (time_buckets.h); the means add up to that of e2e_s
 //   makespan_s     from the first arrival to the last event
 //   stall_s        for each preempted request: from each preemption until its computed length was regained, summed
-//   recomputed     positions computed again after a preemption
+//                  waiting: without a seat; restoring: the rest, copied back or computed again
+//   recomputed     positions computed again after a preemption; their share of all computed is the thrash gauge
 //   shares         of the pool's capacity, time-weighted over the makespan; the means add up to 1
 #pragma once
 
@@ -26,6 +27,7 @@
 #include "sim/base/quantities.h"
 #include "sim/metrics/quantiles.h"
 #include "sim/metrics/record.h"
+#include "sim/metrics/swap_use.h"
 #include "sim/metrics/time_buckets.h"
 
 namespace blockyard::metrics {
@@ -120,10 +122,16 @@ struct Summary {
 
   std::int64_t preemptions = 0;
   std::int64_t preempted_requests = 0;
-  Seconds total_stall_s = 0;
-  Distribution stall;  // of preempted requests
-  Bytes swapped_out;   // from the GPUs to the host, and back
-  Bytes swapped_in;
+  std::int64_t preemptions_by_swap = 0;  // the others by recompute
+  Seconds total_stall_s = 0;             // = waiting + restoring
+  Seconds stall_waiting_s = 0;
+  Seconds stall_restoring_s = 0;
+  Distribution stall;       // of preempted requests, all their stalls together
+  Distribution each_stall;  // preempted again before it is over, it is one stall
+  SwapUse swap;
+
+  SimTime gap_threshold;  // gaps between output tokens longer than this are counted
+  std::int64_t gaps_over_threshold = 0;
 
   Bytes capacity;  // usable KV memory of the replica
   std::array<MemoryShare, kMemoryStates> memory{};
@@ -139,6 +147,16 @@ struct Summary {
   [[nodiscard]] std::optional<double> good_share() const {
     if (!good_requests || arrived == 0) return std::nullopt;
     return static_cast<double>(*good_requests) / static_cast<double>(arrived);
+  }
+
+  // Of the tokens computed, those computed again; none if nothing was computed.
+  [[nodiscard]] std::optional<double> recomputed_share() const {
+    if (computed_tokens == 0) return std::nullopt;
+    return static_cast<double>(recomputed_tokens) / static_cast<double>(computed_tokens);
+  }
+  [[nodiscard]] std::optional<double> stalls_per_1000_output_tokens() const {
+    if (output_tokens == 0) return std::nullopt;
+    return 1000.0 * static_cast<double>(each_stall.count) / static_cast<double>(output_tokens);
   }
 
   double mean_running = 0;

@@ -107,7 +107,12 @@ Rows make_rows() {
   add_count(rows, "preemption", "requests preempted", &Summary::preempted_requests, true);
   add_count(rows, "preemption", "tokens recomputed", &Summary::recomputed_tokens, true);
   add_times(rows, "preemption", "stall", &Summary::stall, Show::if_sampled);
-  add_bytes(rows, "preemption", "swapped out", &Summary::swapped_out, Show::if_not_zero);
+  rows.push_back({"preemption", "recomputed, of all computed", Figure::share, "", false, Show::if_not_zero,
+                  [](const Summary& s) { return s.recomputed_share(); }});
+  rows.push_back({"preemption", "swapped out", Figure::bytes, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return static_cast<double>(s.swap.total().out_bytes.count()); }});
+  rows.push_back({"preemption", "engine waited on the link", Figure::time, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return s.swap.engine_waited_s; }});
   add_memory(rows);
   return rows;
 }

@@ -91,7 +91,7 @@ void append_time_series_header(fmt::memory_buffer& out) {
     append(out, state);
     append(out, "_bytes");
   }
-  append(out, ",largest_free_bytes,output_tokens,computed_tokens\n");
+  append(out, ",largest_free_bytes,output_tokens,computed_tokens,host_live_bytes,swap_out_bytes,swap_in_bytes\n");
 }
 
 void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes) {
@@ -102,6 +102,9 @@ void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRo
   append_field(out, row.largest_free_slots * slot_bytes);
   append_field(out, row.output_tokens);
   append_field(out, row.computed_tokens);
+  append_field(out, row.host_live.count());
+  append_field(out, row.swapped_out.count());
+  append_field(out, row.swapped_in.count());
   out.push_back('\n');
 }
 

@@ -16,7 +16,9 @@ inline constexpr const char* kThroughputDefinition =
     "throughput: finished requests, and all output tokens, over the makespan (first arrival to last event). goodput: "
     "finished requests that meet every limit; all others are misses; one-token outputs meet any TPOT.";
 inline constexpr const char* kStallDefinition =
-    "stall: from each preemption until the computed length is regained, summed over a preempted request's life.";
+    "stall: from each preemption until the computed length is regained, summed over a preempted request's life. "
+    "waiting: "
+    "without a seat; restoring: the rest, copied back or computed again.";
 inline constexpr const char* kTimeDefinition =
     "of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the head of the line out "
     "(seat, token budget, KV memory), as its head or behind it; prefill until the first token, decode after it, each "

@@ -80,6 +80,42 @@ ordered_json memory_json(const metrics::Summary& s) {
   return j;
 }
 
+ordered_json stalls_json(const metrics::Summary& s) {
+  ordered_json j;
+  j["count"] = s.each_stall.count;
+  j["each_s"] = distribution_json(s.each_stall);
+  j["waiting_s"] = s.stall_waiting_s;
+  j["restoring_s"] = s.stall_restoring_s;
+  j["per_1000_output_tokens"] = number_or_null(s.stalls_per_1000_output_tokens());
+  return j;
+}
+
+void add_traffic(ordered_json& j, const metrics::SwapTraffic& traffic) {
+  j["out_bytes"] = traffic.out_bytes.count();
+  j["in_bytes"] = traffic.in_bytes.count();
+  j["out_blocks"] = traffic.out_blocks.count();
+  j["in_blocks"] = traffic.in_blocks.count();
+}
+
+ordered_json swap_json(const metrics::SwapUse& swap) {
+  ordered_json j;
+  add_traffic(j, swap.total());
+  ordered_json& causes = j["by_cause"] = ordered_json::object();
+  for (std::size_t i = 0; i < kSwapCauses; ++i) {
+    add_traffic(causes[kSwapCauseNames[i]] = ordered_json::object(), swap.by_cause[i]);
+  }
+  j["link"] = {{"out_busy_share", number_or_null(swap.out_busy_share)},
+               {"in_busy_share", number_or_null(swap.in_busy_share)},
+               {"engine_waited_s", swap.engine_waited_s}};
+  const bool pool = swap.host_capacity > Bytes(0);
+  const double live = swap.host_live_mean_share;
+  const double peak = swap.host_live_peak_share;
+  j["host"] = {{"capacity_bytes", swap.host_capacity.count()},
+               {"live", {{"mean_share", live}, {"peak_share", peak}}},
+               {"free", {{"mean_share", pool ? 1 - live : 0}, {"min_share", pool ? 1 - peak : 0}}}};
+  return j;
+}
+
 ordered_json identity_json(const metrics::Identity& identity) {
   ordered_json j;
   j["scenario"] = identity.scenario;
@@ -105,7 +141,8 @@ ordered_json summary_json(const metrics::Summary& s) {
   j["tokens"] = {{"prompt", s.prompt_tokens},
                  {"output", s.output_tokens},
                  {"computed", s.computed_tokens},
-                 {"recomputed", s.recomputed_tokens}};
+                 {"recomputed", s.recomputed_tokens},
+                 {"recomputed_share", number_or_null(s.recomputed_share())}};
   const metrics::PrefixCacheUse& prefix = s.prefix_cache;
   j["prefix_cache"] = {{"looked_up_tokens", prefix.looked_up_tokens},
                        {"hit_tokens", prefix.hit_tokens},
@@ -123,11 +160,15 @@ ordered_json summary_json(const metrics::Summary& s) {
   j["time_ledger"] = time_json(s.time);
   j["throughput"] = {{"requests_per_s", s.requests_per_s}, {"output_tokens_per_s", s.output_tokens_per_s}};
   if (s.good_requests) j["goodput"] = goodput_json(s);
-  j["preemption"] = {{"count", s.preemptions},
-                     {"requests", s.preempted_requests},
-                     {"total_stall_s", s.total_stall_s},
-                     {"stall_s", distribution_json(s.stall)}};
-  j["swap"] = {{"out_bytes", s.swapped_out.count()}, {"in_bytes", s.swapped_in.count()}};
+  j["token_gaps"] = {{"threshold_s", to_seconds(s.gap_threshold)}, {"over_threshold", s.gaps_over_threshold}};
+  j["preemption"] = {
+      {"count", s.preemptions},
+      {"by_mode", {{"recompute", s.preemptions - s.preemptions_by_swap}, {"swap", s.preemptions_by_swap}}},
+      {"requests", s.preempted_requests},
+      {"total_stall_s", s.total_stall_s},
+      {"stall_s", distribution_json(s.stall)},
+      {"stalls", stalls_json(s)}};
+  j["swap"] = swap_json(s.swap);
   j["memory"] = memory_json(s);
   j["batch"] = {{"mean_running", s.mean_running},
                 {"max_running", s.max_running},

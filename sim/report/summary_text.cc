@@ -47,9 +47,11 @@ std::string work(const Summary& s) {
   text += labelled("requests", fmt::format("{} arrived = {} finished + {} rejected{} + {} timed out + {} unfinished",
                                            count_text(s.arrived), count_text(s.finished), count_text(s.rejected),
                                            rejections(s), count_text(s.timed_out), count_text(s.unfinished)));
-  text += labelled("tokens", fmt::format("{} prompt, {} output; {} computed, {} of them again",
+  const std::string again =
+      s.recomputed_tokens == 0 ? "" : fmt::format(" ({})", share_text(s.recomputed_share().value_or(0)));
+  text += labelled("tokens", fmt::format("{} prompt, {} output; {} computed, {} of them again{}",
                                          count_text(s.prompt_tokens), count_text(s.output_tokens),
-                                         count_text(s.computed_tokens), count_text(s.recomputed_tokens)));
+                                         count_text(s.computed_tokens), count_text(s.recomputed_tokens), again));
   const metrics::PrefixCacheUse& prefix = s.prefix_cache;
   if (prefix.looked_up_tokens > 0) {
     const bool resumed = prefix.looked_up_tokens_resumed > 0;
@@ -128,13 +130,30 @@ std::string batch(const Summary& s) {
       "batch", fmt::format("running: mean {}, at most {}; waiting: mean {}, at most {}", significant(s.mean_running),
                            count_text(s.max_running), significant(s.mean_waiting), count_text(s.max_waiting)));
   if (s.preemptions == 0) return text + labelled("preemption", "none");
-  text += labelled("preemption",
-                   fmt::format("{} preemptions of {} requests; stalls of {} in all", count_text(s.preemptions),
-                               count_text(s.preempted_requests), time_text(s.total_stall_s)));
-  if (s.swapped_out == Bytes(0)) return text;
-  return text + labelled("swap", fmt::format("{} out to the host, {} back",
-                                             bytes_text(static_cast<double>(s.swapped_out.count())),
-                                             bytes_text(static_cast<double>(s.swapped_in.count()))));
+  text += labelled("preemption", fmt::format("{} preemptions of {} requests, {} by swap", count_text(s.preemptions),
+                                             count_text(s.preempted_requests), count_text(s.preemptions_by_swap)));
+  text += labelled(
+      "stalls", fmt::format("{}, {} for 1,000 output tokens; {} in all: {} waiting, {} restoring",
+                            count_text(s.each_stall.count), significant(s.stalls_per_1000_output_tokens().value_or(0)),
+                            time_text(s.total_stall_s), time_text(s.stall_waiting_s), time_text(s.stall_restoring_s)));
+  return text + labelled("token gaps", fmt::format("{} of {} longer than {}", count_text(s.gaps_over_threshold),
+                                                   count_text(s.itl.count), limit_text(s.gap_threshold)));
+}
+
+std::string swap(const metrics::SwapUse& swap) {
+  const metrics::SwapTraffic total = swap.total();
+  if (total == metrics::SwapTraffic{}) return "";
+  const auto bytes = [](Bytes n) { return bytes_text(static_cast<double>(n.count())); };
+  std::string text = labelled("swap", fmt::format("{} out to the host in {} blocks, {} back in {}",
+                                                  bytes(total.out_bytes), count_text(total.out_blocks.count()),
+                                                  bytes(total.in_bytes), count_text(total.in_blocks.count())));
+  text +=
+      labelled("host link", fmt::format("busy {} of the time out, {} back; the engine waited {} for it",
+                                        share_text(swap.out_busy_share.value_or(0)),
+                                        share_text(swap.in_busy_share.value_or(0)), time_text(swap.engine_waited_s)));
+  return text + labelled("host pool",
+                         fmt::format("{}: live {} on average, {} at its peak", bytes(swap.host_capacity),
+                                     share_text(swap.host_live_mean_share), share_text(swap.host_live_peak_share)));
 }
 
 std::string memory(const Summary& s) {
@@ -184,7 +203,7 @@ std::string origin(const metrics::Identity& identity) {
 
 std::string print_summary(const Summary& s) {
   return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
-         "\n" + memory(s) + origin(s.identity);
+         swap(s.swap) + "\n" + memory(s) + origin(s.identity);
 }
 
 }  // namespace blockyard::report

@@ -9,5 +9,5 @@
 
 namespace blockyard::sched {
 [[nodiscard]] std::unique_ptr<Scheduler> make_orca(const RunningFirstOptions& options, kv::Allocator& memory,
-                                                   RestoreCost* restore_cost = nullptr);
+                                                   Restoring restoring = {});
 }  // namespace blockyard::sched

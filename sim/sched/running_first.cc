@@ -2,18 +2,22 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace blockyard::sched {
 
-RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, RestoreCost* restore_cost)
+RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring)
     : options_(options),
       victims_by_priority_(options.queue_order == "priority"),
       victim_policy_(make_victim_policy(options.victim)),
       memory_(&memory),
-      restore_cost_(restore_cost),
+      restore_cost_(restoring.cost),
+      host_(std::move(restoring.host)),
+      plans_by_rank_(victim_policy_ != nullptr || options.tail_blocks > Tokens(0) ||
+                     (host_ != nullptr && host_->overlap())),
       running_(table_),
       waiting_(make_waiting_queue(options.queue_order)) {
-  CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost != nullptr,
+  CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost_ != nullptr,
             "victim {} without a restore cost", options.victim);
 }
 
@@ -23,8 +27,9 @@ void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   waiting_->push({request, id, SequenceId::none, false});
 }
 
-// Tokens that a running sequence still lacks, before the budget cuts them.
+// Tokens that a running sequence still lacks, before the budget cuts them. None while its KV is on the way back.
 Tokens RunningFirst::wanted(const Sequence& s) const {
+  if (s.ready > now_) return Tokens(0);
   Tokens n = s.length() - s.computed;
   const Tokens threshold = options_.long_prefill_token_threshold;
   if (threshold > Tokens(0)) n = std::min(n, threshold);
@@ -32,21 +37,25 @@ Tokens RunningFirst::wanted(const Sequence& s) const {
 }
 
 const Batch& RunningFirst::schedule(SimTime now) {
+  now_ = now;
+  short_of_memory_ = false;
+  if (copies_under_way()) settle_copies();
   batch_.clear();
   planned_.clear();
   cohort_planned_ = false;
   budget_ = options_.max_num_batched_tokens;
   if (options_.beam_search) choose_parents();
 
-  if (victim_policy_ != nullptr && !cohort_grown_) {
+  if (plans_by_rank_ && !cohort_grown_) {
     plan_by_rank(now);
   } else if (!options_.fast_forward || !plan_by_sums(now)) {
     plan_by_walk(now);
   }
   head_waits_for_ = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
-  if (batch_.preempted.empty()) admit_waiting();
+  if (!short_of_memory_) admit_waiting();
   describe_batch();
   describe_line(batch_);
+  if (host_ != nullptr) hold_for_copies();
   return batch_;
 }
 
@@ -69,6 +78,7 @@ bool RunningFirst::budget_covers_all() {
 std::int64_t RunningFirst::memory_demand() const {
   std::int64_t demand = memory_->decode_demand();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
+    if (wanted_[i] <= Tokens(0)) continue;
     const Sequence& s = table_[prefilling_[i]];
     demand += memory_->demand(prefilling_[i], s.computed + wanted_[i]);
   }
@@ -105,7 +115,7 @@ bool RunningFirst::grow_all() {
   }
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
     if (wanted_[i] <= Tokens(0)) {
-      batch_.skipped.push_back(table_[prefilling_[i]].id);
+      skip(prefilling_[i]);
       continue;
     }
     const Sequence& s = table_[prefilling_[i]];
@@ -133,7 +143,6 @@ SequenceId RunningFirst::victim() const {
 // The engine's own loop over the running list, index arithmetic included.
 void RunningFirst::plan_by_walk(SimTime now) {
   dissolve_cohort(now);
-  prefilling_.clear();
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
     const Tokens n = table_[current].affordable(wanted(table_[current]), budget_);
@@ -166,13 +175,14 @@ void RunningFirst::plan_by_walk(SimTime now) {
     current = table_[current].next;
     for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
   }
+  prefilling_.clear();
   auto planned = planned_.begin();
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
     prefilling_.push_back(id);
     if (planned != planned_.end() && planned->id == id) {
       ++planned;
     } else {
-      batch_.skipped.push_back(table_[id].id);
+      skip(id);
     }
   }
 }
@@ -183,24 +193,6 @@ void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
   table_[id].last_token = now;  // a member of the cohort got its last token when the step before ended, which is now
 }
 
-void RunningFirst::preempt(SequenceId id, SimTime now) {
-  Sequence& s = table_[id];
-  if (s.in_cohort) leave_cohort(id, now);
-  if (!prefilling_.empty() && prefilling_.back() == id) {
-    prefilling_.pop_back();
-  } else if (victim_policy_ != nullptr) {
-    std::erase(prefilling_, id);
-  }
-  memory_->release(id);
-  running_.remove(id);
-  s.highest = std::max(s.highest, s.computed);
-  s.computed = Tokens(0);
-  if (s.preempted_at == kNever) s.preempted_at = now;
-  waiting_->push_preempted({s.request, s.id, id, false});
-  batch_.preempted.push_back(s.id);
-  head_blocked_ = false;
-}
-
 void RunningFirst::admit_waiting() {
   bool refused = false;
   while (waiting_->size() > 0 && budget_ > Tokens(0) && seats_for_head()) {
@@ -208,18 +200,26 @@ void RunningFirst::admit_waiting() {
     if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
     const SequenceId id = head.sequence;
     Sequence& s = table_[id];
-    const Tokens hit = memory_->find_prefix(id, s.id, s.length());
-    Tokens n = s.length() - hit;
+    const bool has_kv = s.kept > Tokens(0) || s.saved > Tokens(0);
+    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, s.length());
+    const Tokens start = has_kv ? std::max(s.kept, s.saved) : hit;
+    Tokens n = s.length() - start;
     const Tokens threshold = options_.long_prefill_token_threshold;
     if (threshold > Tokens(0)) n = std::min(n, threshold);
     refused = true;  // unless all that follows goes well
     head_waits_for_ = QueueCause::token_budget;
-    if (!options_.chunked_prefill && s.work(hit, hit + n) > budget_) break;
+    if (!options_.chunked_prefill && s.work(start, start + n) > budget_) break;
     n = s.affordable(n, budget_);
     if (n <= Tokens(0)) break;
     head_waits_for_ = QueueCause::kv_memory;
-    if (!gates_open(id, s)) break;
-    if (memory_->admit(id, s.need, hit + n) != kv::Grant::granted) {
+    if (s.ready > now_) break;
+    // While it is copied back it holds room for one token more, so that it can go on then.
+    const bool later = s.saved > Tokens(0) && host_->overlap();
+    if (!gates_open(id, s) || take_memory(id, s, start + (later ? Tokens(1) : n)) != kv::Grant::granted) {
+      if (running_.size() == 0 && holder_ != SequenceId::none && holder_ != id) {
+        shed(holder_, memory_->total_grains(), SwapCause::more);  // nobody else would ever make room
+        continue;
+      }
       if (memory_->refused_although_free() && !head.refusal_counted) {
         head.refusal_counted = true;
         ++batch_.refused_although_free;
@@ -227,19 +227,29 @@ void RunningFirst::admit_waiting() {
       break;
     }
     refused = false;
-    (s.admitted ? batch_.resumed : batch_.admitted).push_back(s.id);
-    s.computed = hit;
-    batch_.looked_up += s.length().count();
-    batch_.hit += hit.count();
-    if (s.admitted) {
+    if (!s.admitted) {
+      batch_.admitted.push_back(s.id);
+    } else {
+      s.stall_waiting += now_ - s.waits_since;
+      if (s.saved == Tokens(0)) batch_.resumed.push_back(s.id);
+    }
+    s.computed = start;
+    if (has_kv) {
+      bring_back(id);
+    } else {
+      batch_.looked_up += s.length().count();
+      batch_.hit += hit.count();
+    }
+    if (s.admitted && !has_kv) {
       batch_.looked_up_resumed += s.length().count();
       batch_.hit_resumed += hit.count();
     }
     waiting_->pop_front();
     running_.append(id);
     prefilling_.push_back(id);
+    if (later) continue;
     planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
-    budget_ -= s.work(hit, hit + n);
+    budget_ -= s.work(start, start + n);
   }
   if (!refused && budget_ <= Tokens(0)) head_waits_for_ = QueueCause::token_budget;
   head_blocked_ = refused && planned_.empty();
@@ -270,7 +280,9 @@ SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
 bool RunningFirst::gates_open(SequenceId id, const Sequence& s) const {
   if (options_.watermark_grains == 0 && !options_.reserve_full_isl) return true;
   const Tokens whole = std::min(s.length(), options_.max_model_len);
-  return memory_->available() - memory_->admission_demand(id, s.need, whole) >= options_.watermark_grains;
+  const std::int64_t demand =
+      s.kept > Tokens(0) ? memory_->demand(id, whole) : memory_->admission_demand(id, s.need, whole);
+  return memory_->available() - demand >= options_.watermark_grains;
 }
 
 // Sums of the batch, and the engine's `computed += n` for every planned sequence, at once and before the result is
@@ -344,7 +356,7 @@ void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
   if (again > Tokens(0)) outcome_.recomputed.push_back({s.id, s.work(before, before + again)});
   if (again < planned.fresh) outcome_.progress = true;
   if (s.preempted_at != kNever && s.computed >= s.highest) {
-    outcome_.restored.push_back({s.id, now - s.preempted_at});
+    outcome_.restored.push_back({s.id, now - s.preempted_at, s.stall_waiting});
     s.preempted_at = kNever;
   }
   if (s.computed < s.length()) return;
@@ -395,6 +407,7 @@ bool RunningFirst::abort(RequestId request) {
   const std::optional<Waiting> waiting = waiting_->remove(request);
   if (!waiting) return false;
   if (waiting->sequence != SequenceId::none) {
+    drop_all_kv(waiting->sequence);
     memory_->forget(waiting->sequence);
     table_.remove(waiting->sequence);
   }
@@ -426,7 +439,8 @@ void RunningFirst::running_list(std::vector<RequestId>& requests, std::vector<Se
 }
 
 bool RunningFirst::plain_step(Batch& batch) {
-  if (!options_.fast_forward || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next())
+  if (!options_.fast_forward || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next() ||
+      copies_under_way())
     return false;
   if (options_.beam_search) choose_parents();
   const bool room_for_head =

@@ -1,6 +1,6 @@
 // Iteration-level scheduling with running requests first: what vLLM V1, Sarathi and Orca share. Each step:
 //   A. running requests in list order get the tokens they lack, out of one token budget; where memory is short, a
-//      victim (the last of the list, or the least urgent) is preempted by recompute and the request tries again;
+//      victim (the last of the list, or the least urgent) is preempted and the request tries again;
 //   B. unless A preempted anything, waiting requests are admitted from the head while budget, seats and memory last;
 //      the first refusal ends the step's admissions.
 // There is no prefill or decode phase: both bring `computed` up to `length`.
@@ -15,15 +15,22 @@
 // whose removal makes the rest fit, since a victim never stands before the request that asks. Only a budget that binds
 // in mid-list and priority victims take the walk itself.
 //
-// Under a victim policy (preemption/victim.h) the rule is simpler than the engine's: victims are chosen before anybody
-// is given tokens, one after the other until what the running ones ask for fits. Each choice walks the running list;
-// steps in which memory suffices do not.
+// Under a victim policy (preemption/victim.h), with copies that overlap steps, or where victims lose only their last
+// blocks, part A is simpler than the engine's: victims are chosen before anybody is given tokens, one after the other
+// until what the running ones ask for fits. Each choice walks the running list; steps in which memory suffices do not.
+//   overlap      a victim's blocks are free when its copy has ended; until then those that find no block skip steps. A
+//                sequence that comes back has its seat and its memory from the start of its copy, and runs after its
+//                end.
+//   tail_blocks  a victim loses as many of its last blocks as are needed. It waits with the rest, and loses more before
+//                the next victim is chosen, so that at most one request waits with blocks on the GPU.
+// Swapped-out requests wait in the same queue as all others.
 #pragma once
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "sim/sched/preemption/host_swap.h"
 #include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/preemption/victim.h"
 #include "sim/sched/running_set.h"
@@ -44,12 +51,12 @@ struct RunningFirstOptions {
   bool beam_search = false;       // beams choose their parents before each step
   bool fast_forward = true;       // false: walk the running list in every step
   std::string_view victim = "engine";
+  Tokens tail_blocks{0};  // > 0: victims lose only their last blocks, of so many tokens
 };
 
 class RunningFirst final : public Scheduler {
  public:
-  // `restore_cost`: for policies that ask for it; outlives the scheduler.
-  RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, RestoreCost* restore_cost = nullptr);
+  RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring = {});
 
   void arrive(RequestId id, const workload::Request& request) override;
   const Batch& schedule(SimTime now) override;
@@ -58,6 +65,8 @@ class RunningFirst final : public Scheduler {
   bool abort(RequestId id) override;
   [[nodiscard]] std::int64_t running() const override { return running_.size(); }
   [[nodiscard]] std::int64_t waiting() const override { return waiting_->size(); }
+  [[nodiscard]] std::int64_t swapped() const override { return host_ == nullptr ? 0 : host_->sequences(); }
+  [[nodiscard]] Blocks host_used() const override { return host_ == nullptr ? Blocks(0) : host_->used(); }
   void describe_plan(std::vector<PlanEntry>& out) const override;
   void running_list(std::vector<RequestId>& requests, std::vector<SequenceId>& sequences) const override;
 
@@ -81,8 +90,22 @@ class RunningFirst final : public Scheduler {
   // Part A under a victim policy.
   void plan_by_rank(SimTime now);
   void share_budget();
+  [[nodiscard]] std::int64_t shortage() const;
+  void grow_some(SimTime now);
+  void skip(SequenceId id);
   [[nodiscard]] SequenceId worst_of_running() const;
+  [[nodiscard]] Rank rank_of(SequenceId id, const DecodeLoad& load) const;
   [[nodiscard]] DecodeLoad decode_load() const;
+  // Victims and what becomes of their KV.
+  void take_off(SequenceId id, SimTime now);
+  void shed(SequenceId id, std::int64_t grains, SwapCause cause);
+  void give_up(SequenceId id, Tokens keep, Tokens to, SwapCause cause);
+  void drop_all_kv(SequenceId id);
+  void settle_copies();
+  [[nodiscard]] kv::Grant take_memory(SequenceId id, const Sequence& s, Tokens first);
+  void bring_back(SequenceId id);
+  [[nodiscard]] bool copies_under_way() const;
+  void hold_for_copies();
   void admit_waiting();
   [[nodiscard]] SequenceId open_sequence(const Waiting& waiting);
   [[nodiscard]] bool gates_open(SequenceId id, const Sequence& s) const;
@@ -103,15 +126,21 @@ class RunningFirst final : public Scheduler {
   std::unique_ptr<VictimPolicy> victim_policy_;  // nullptr: the engine's own rule
   kv::Allocator* memory_;
   RestoreCost* restore_cost_;
+  std::unique_ptr<HostSwap> host_;  // nullptr: recompute alone
+  bool plans_by_rank_;              // part A is the simpler one
   SequenceTable table_;
   RunningSet running_;
   std::unique_ptr<WaitingQueue> waiting_;
-  std::vector<SequenceId> prefilling_;  // running, not in the cohort; in list order
-  std::vector<Planned> planned_;        // in scheduling order
-  std::vector<SequenceId> finished_;    // scratch of complete()
-  std::vector<Tokens> wanted_;          // scratch: tokens for each of prefilling_
-  std::vector<kv::Growth> growths_;     // scratch of plan_by_sums()
+  std::vector<SequenceId> prefilling_;    // running, not in the cohort; in list order
+  std::vector<Planned> planned_;          // in scheduling order
+  std::vector<SequenceId> leaving_;       // waiting, their blocks still on the way to the host (overlap)
+  SequenceId holder_ = SequenceId::none;  // waiting, with the beginning of its KV on the GPU (tail_blocks)
+  std::vector<SequenceId> finished_;      // scratch of complete()
+  std::vector<Tokens> wanted_;            // scratch: tokens for each of prefilling_
+  std::vector<kv::Growth> growths_;       // scratch of plan_by_sums()
+  SimTime now_;
   Tokens budget_;
+  bool short_of_memory_ = false;  // in this step: nobody is admitted
   bool cohort_planned_ = false;
   bool cohort_grown_ = false;  // plain_step() grew it, then left the step to schedule()
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened

@@ -1,4 +1,4 @@
-// Part A of RunningFirst under a victim policy.
+// Part A of RunningFirst where victims are chosen before anybody is given tokens.
 #include <algorithm>
 
 #include "sim/sched/running_first.h"
@@ -25,47 +25,100 @@ void RunningFirst::share_budget() {
   }
 }
 
+// Grains that the running ones ask for beyond those that are free, or will be when copies have ended.
+std::int64_t RunningFirst::shortage() const {
+  std::int64_t leaving = 0;
+  for (const SequenceId id : leaving_) leaving += memory_->held_grains(id);
+  return memory_demand() - memory_->available() - leaving;
+}
+
 void RunningFirst::plan_by_rank(SimTime now) {
   if (!options_.fast_forward || !budget_covers_all()) dissolve_cohort(now);
   share_budget();
-  while (memory_demand() > memory_->available() || !grow_all()) {
-    preempt(worst_of_running(), now);
+  for (;;) {
+    const std::int64_t lacking = shortage();
+    if (lacking <= 0) {
+      if (memory_demand() <= memory_->available() && grow_all()) return;
+      if (!leaving_.empty()) break;
+      // What is free lies in pieces too small: somebody has to go all the same.
+    } else if (holder_ != SequenceId::none) {
+      shed(holder_, lacking, SwapCause::more);
+      continue;
+    }
+    const SequenceId loser = worst_of_running();
+    if (loser == SequenceId::none) break;  // all others are on their way back from the host
+    preempt(loser, now);
     share_budget();  // the victim's tokens go to those behind it
   }
+  grow_some(now);
+}
+
+// Not all find room: blocks are on the way to the host and not free yet, or nobody else can go. Who finds none skips
+// the step.
+void RunningFirst::grow_some(SimTime now) {
+  short_of_memory_ = true;
+  dissolve_cohort(now);
+  share_budget();
+  for (std::size_t i = 0; i < prefilling_.size(); ++i) {
+    const SequenceId id = prefilling_[i];
+    const bool grows =
+        wanted_[i] > Tokens(0) && memory_->grow(id, table_[id].computed + wanted_[i]) == kv::Grant::granted;
+    if (!grows) {
+      skip(id);
+      continue;
+    }
+    planned_.push_back({id, wanted_[i], PlanEntry::Kind::running, Tokens(0)});
+    budget_ -= table_[id].work(table_[id].computed, table_[id].computed + wanted_[i]);
+  }
+}
+
+// It runs and is given no token; who waits for its KV to come back is not skipped.
+void RunningFirst::skip(SequenceId id) {
+  if (table_[id].ready <= now_) batch_.skipped.push_back(table_[id].id);
 }
 
 // Those that decode now. A member of the cohort and one outside it count alike.
 DecodeLoad RunningFirst::decode_load() const {
   DecodeLoad load{running_.cohort_size(), running_.sum_context() + running_.cohort_size()};
   for (const SequenceId id : prefilling_) {
-    if (!table_[id].decodes_next()) continue;
+    if (!table_[id].decodes_next() || table_[id].ready > now_) continue;
     load.sequences += table_[id].width;
     load.context += table_[id].width * table_[id].length().count();
   }
   return load;
 }
 
+Rank RunningFirst::rank_of(SequenceId id, const DecodeLoad& load) const {
+  const Sequence& s = table_[id];
+  if (victim_policy_ == nullptr) {
+    return victims_by_priority_ ? Rank{s.request.priority, s.request.arrival.count()} : Rank{};
+  }
+  const Tokens since = s.in_cohort ? running_.progress(id) : Tokens(0);
+  Candidate candidate;
+  candidate.request = &s.request;
+  candidate.grains = memory_->held_grains(id);
+  candidate.computed = s.computed + since;
+  candidate.remaining = s.output - s.generated - since;
+  if (victim_policy_->asks_for_restore_time()) {
+    candidate.restore = host_ != nullptr ? host_->restore_time(now_, candidate.computed, load)
+                                         : restore_cost_->recompute(candidate.computed, load);
+  }
+  return victim_policy_->rank(candidate);
+}
+
 SequenceId RunningFirst::worst_of_running() const {
   SequenceId worst = SequenceId::none;
   Rank highest;
-  const bool times = victim_policy_->asks_for_restore_time();
+  const bool times = victim_policy_ != nullptr && victim_policy_->asks_for_restore_time();
   const DecodeLoad load = times ? decode_load() : DecodeLoad{};
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
-    const Sequence& s = table_[id];
-    const Tokens since = s.in_cohort ? running_.progress(id) : Tokens(0);
-    Candidate candidate;
-    candidate.request = &s.request;
-    candidate.grains = memory_->held_grains(id);
-    candidate.computed = s.computed + since;
-    candidate.remaining = s.output - s.generated - since;
-    if (times) candidate.restore = restore_cost_->recompute(candidate.computed, load);
-    const Rank rank = victim_policy_->rank(candidate);
+    if (table_[id].ready > now_) continue;
+    const Rank rank = rank_of(id, load);
     if (worst == SequenceId::none || rank >= highest) {
       worst = id;
       highest = rank;
     }
   }
-  CHECK_LAW(worst != SequenceId::none, "memory is short and nobody runs; available {}", memory_->available());
   return worst;
 }
 

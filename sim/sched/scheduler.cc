@@ -13,6 +13,7 @@ void Batch::clear() {
   skipped.clear();
   swapped_out.clear();
   swapped_in.clear();
+  held_until = SimTime(0);
   ignored.clear();
   failure = "";
   looked_up = hit = looked_up_resumed = hit_resumed = 0;

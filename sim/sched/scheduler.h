@@ -14,6 +14,7 @@
 #include "sim/base/ids.h"
 #include "sim/base/quantities.h"
 #include "sim/base/queue_cause.h"
+#include "sim/base/swap_cause.h"
 #include "sim/kv/allocator/allocator.h"
 #include "sim/workload/request.h"
 
@@ -31,6 +32,7 @@ struct Chunk {
 struct Swap {
   RequestId request;
   Blocks blocks;
+  SwapCause cause = SwapCause::victim;
 };
 
 struct Finish {
@@ -50,7 +52,8 @@ struct Batch {
   std::vector<RequestId> preempted;  // by recompute
   std::vector<Swap> swapped_out;     // preempted by swap
   std::vector<Swap> swapped_in;
-  std::vector<RequestId> skipped;  // running, and given no token
+  SimTime held_until;              // copies hold the step up: nothing is computed before
+  std::vector<RequestId> skipped;  // running, and given no token; not those whose KV is on its way back
   std::vector<Finish> ignored;     // ended by the scheduler without (further) output: it could never be held
   std::string_view failure;        // the engine died while it scheduled, and why; nothing of the step counts
   // Prefix cache, over the admissions of the step: tokens looked up, found, and of those found by requests that
@@ -71,7 +74,8 @@ struct Batch {
 
 struct Restore {
   RequestId request;
-  SimTime stall;  // from the preemption until the computed length was regained
+  SimTime stall;    // from the preemption until the computed length was regained
+  SimTime waiting;  // of that, without a seat
 };
 struct Recompute {
   RequestId request;
@@ -128,8 +132,9 @@ class Scheduler {
   virtual bool abort(RequestId id) = 0;
 
   [[nodiscard]] virtual std::int64_t running() const = 0;
-  [[nodiscard]] virtual std::int64_t waiting() const = 0;           // all without a seat, swapped-out ones too
-  [[nodiscard]] virtual std::int64_t swapped() const { return 0; }  // of these, those whose KV is on the host
+  [[nodiscard]] virtual std::int64_t waiting() const = 0;               // all without a seat, swapped-out ones too
+  [[nodiscard]] virtual std::int64_t swapped() const { return 0; }      // of these, those whose KV is on the host
+  [[nodiscard]] virtual Blocks host_used() const { return Blocks(0); }  // of the pool that swaps go to
 
   // For comparison with recorded runs; O(batch). The plan of the step just scheduled, in scheduling order; the running
   // list.

@@ -11,7 +11,7 @@
 namespace blockyard::sched {
 namespace {
 
-using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&, RestoreCost*);
+using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&, Restoring);
 
 template <MakeOnAllocator Make>
 Engine on_any_allocator(const EngineOptions& options) {
@@ -22,7 +22,16 @@ Engine on_any_allocator(const EngineOptions& options) {
     batch.watermark_grains =
         static_cast<std::int64_t>(*options.watermark * static_cast<double>(memory->total_grains()));
   }
-  std::unique_ptr<Scheduler> scheduler = Make(batch, *memory, options.restore_cost);
+  Restoring restoring{options.restore_cost, nullptr};
+  if (mode_swaps(options.mode)) {
+    const HostSwapOptions host{.mode = options.mode,
+                               .blocks = options.host_blocks,
+                               .block_size = options.memory.block_size,
+                               .one_piece = options.strategy != "paged",
+                               .overlap = options.overlap};
+    restoring.host = std::make_unique<HostSwap>(host, *options.link, *options.restore_cost);
+  }
+  std::unique_ptr<Scheduler> scheduler = Make(batch, *memory, std::move(restoring));
   return {std::move(memory), std::move(scheduler)};
 }
 
@@ -39,10 +48,10 @@ Engine make_vllm_v0(const EngineOptions& options) {
   v0.max_model_len = options.batch.max_model_len;
   v0.chunked_prefill = options.batch.chunked_prefill;
   v0.priority = options.batch.queue_order == "priority";
-  v0.preemption = options.swap ? V0Preemption::swap : V0Preemption::recompute;
+  v0.preemption = options.mode == "swap" ? V0Preemption::swap : V0Preemption::recompute;
   v0.recompute_when_host_is_full = true;
   auto pool = std::make_unique<kv::V0Memory>(memory);
-  auto scheduler = std::make_unique<VllmV0>(v0, *pool);
+  auto scheduler = std::make_unique<VllmV0>(v0, *pool, options.link);
   return {std::move(pool), std::move(scheduler)};
 }
 
@@ -60,7 +69,7 @@ constexpr std::array kSchedulers{
                  on_any_allocator<make_vllm_v1>},
     SchedulerRow{"vllm-v0",
                  "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
-                 {.paged_only = true, .can_swap = true, .own_victims = true, .takes_whole_len = true},
+                 {.paged_only = true, .own_preemption = true, .takes_whole_len = true},
                  make_vllm_v0},
     SchedulerRow{"orca",
                  "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)",

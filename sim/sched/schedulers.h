@@ -20,9 +20,11 @@ struct EngineOptions {
   std::string_view strategy = "paged";
   kv::MemoryOptions memory;
   std::optional<double> watermark;      // share kept free at admission; none = the engine's own rule
-  bool swap = false;                    // preempt by swap, where the scheduler can
+  std::string_view mode = "recompute";  // a name of preemption_modes()
+  bool overlap = false;                 // copies do not hold up the step
   Blocks host_blocks;                   // of the pool that swaps go to
-  RestoreCost* restore_cost = nullptr;  // outlives the engine
+  RestoreCost* restore_cost = nullptr;  // these two outlive the engine
+  KvLink* link = nullptr;               // of modes that swap
 };
 
 struct Engine {
@@ -31,10 +33,9 @@ struct Engine {
 };
 
 struct SchedulerTraits {
-  bool null_block = false;  // one block of the pool is the engine's own
-  bool paged_only = false;  // works on paged memory alone
-  bool can_swap = false;
-  bool own_victims = false;            // its victims are part of its rules
+  bool null_block = false;             // one block of the pool is the engine's own
+  bool paged_only = false;             // works on paged memory alone
+  bool own_preemption = false;         // knows recompute and swap, and its victims are part of its rules
   bool can_fork = false;               // runs requests of several samples or beams
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats

@@ -30,6 +30,14 @@ struct Sequence {
   Tokens highest;  // the largest `computed` before a preemption took it away: positions below are computed again
   SimTime last_token;
   SimTime preempted_at = kNever;  // kNever = nothing to regain
+  SimTime waits_since;            // of a preempted one: when it last lost its seat
+  SimTime stall_waiting;          // time without a seat in the present stall
+
+  // What a preempted one still has of its KV: tokens [0, kept) on the GPU, [kept, saved) on the host if saved > kept.
+  Tokens kept;
+  Tokens saved;
+  Blocks host_blocks;
+  SimTime ready;  // when its last copy will have ended, if copies overlap steps: it computes nothing before
 
   std::uint64_t order = 0;  // position in the running list: ascending along the list
   SequenceId previous = SequenceId::none;

@@ -4,8 +4,8 @@
 
 namespace blockyard::sched {
 
-VllmV0::VllmV0(const VllmV0Options& options, kv::V0Memory& memory)
-    : options_(options), memory_(&memory), budget_(options.max_num_batched_tokens, options.max_num_seqs) {
+VllmV0::VllmV0(const VllmV0Options& options, kv::V0Memory& memory, KvLink* link)
+    : options_(options), memory_(&memory), link_(link), budget_(options.max_num_batched_tokens, options.max_num_seqs) {
   CHECK_LAW(options.preemption == V0Preemption::recompute || !memory.prefix_caching(),
             "swapping under prefix caching, preemption mode {}", static_cast<int>(options.preemption));
 }
@@ -102,7 +102,7 @@ void VllmV0::complete_one(const Planned& planned, SimTime now) {
   if (again > Tokens(0)) outcome_.recomputed.push_back({r.id, again});
   if (again < planned.fresh.uncached) outcome_.progress = true;
   if (r.preempted_at != kNever && r.computed >= r.highest) {
-    outcome_.restored.push_back({r.id, now - r.preempted_at});
+    outcome_.restored.push_back({r.id, now - r.preempted_at, r.stall_waiting});
     r.preempted_at = kNever;
   }
   if (r.computed < r.length()) return;

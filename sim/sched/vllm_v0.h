@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sim/kv/v0/memory.h"
+#include "sim/sched/preemption/kv_link.h"
 #include "sim/sched/scheduler.h"
 #include "sim/sched/v0_budget.h"
 
@@ -41,7 +42,8 @@ class VllmV0 final : public Scheduler {
   // The engine takes a prompt of max_model_len tokens and stops a sequence when it is longer than that.
   static constexpr Tokens kBeyondMaxModelLen{1};
 
-  VllmV0(const VllmV0Options& options, kv::V0Memory& memory);
+  // `link`: what swaps go over; nullptr: they take no time.
+  VllmV0(const VllmV0Options& options, kv::V0Memory& memory, KvLink* link = nullptr);
 
   void arrive(RequestId id, const workload::Request& request) override;
   const Batch& schedule(SimTime now) override;
@@ -53,6 +55,7 @@ class VllmV0 final : public Scheduler {
     return static_cast<std::int64_t>(waiting_.size() + swapped_.size());
   }
   [[nodiscard]] std::int64_t swapped() const override { return static_cast<std::int64_t>(swapped_.size()); }
+  [[nodiscard]] Blocks host_used() const override { return memory_->host_used(); }
   void describe_plan(std::vector<PlanEntry>& out) const override;
   void running_list(std::vector<RequestId>& requests, std::vector<SequenceId>& sequences) const override;
 
@@ -68,6 +71,8 @@ class VllmV0 final : public Scheduler {
     Tokens highest;               // the largest `computed` before a recompute took it away
     SimTime last_token;
     SimTime preempted_at = kNever;  // kNever = nothing to regain
+    SimTime waits_since;            // of a preempted one: when it last lost its seat
+    SimTime stall_waiting;          // time without a seat in the present stall
 
     [[nodiscard]] Tokens length() const { return request.prompt_tokens + generated; }
   };
@@ -103,6 +108,7 @@ class VllmV0 final : public Scheduler {
 
   [[nodiscard]] Fresh fresh_tokens(SequenceId id, Chunking chunking);
   void preempt(SequenceId id);
+  void lose_seat(Row& r);
   void preempt_by_recompute(SequenceId id);
   void put_back_preempted();
   void describe_batch();
@@ -113,6 +119,7 @@ class VllmV0 final : public Scheduler {
 
   VllmV0Options options_;
   kv::V0Memory* memory_;
+  KvLink* link_;
   V0Budget budget_;
   std::vector<Row> rows_;
   std::vector<SequenceId> unused_;

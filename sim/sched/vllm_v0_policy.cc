@@ -110,6 +110,7 @@ void VllmV0::admit_prefills(Chunking chunking) {
     if (fresh.uncached == Tokens(0) || !budget_.fits(fresh.uncached)) break;
     waiting_.pop_front();
     memory_->admit(id, r.length());
+    if (r.admitted) r.stall_waiting += now_ - r.waits_since;
     prefills_.push_back({id, fresh, true, r.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted});
     batch_.looked_up += r.length().count();
     batch_.hit += fresh.cached.count();
@@ -140,7 +141,10 @@ void VllmV0::swap_in() {
     const Fresh fresh = fresh_tokens(id, Chunking::off);
     if (fresh.uncached == Tokens(0) || !budget_.fits(fresh.uncached)) break;
     swapped_.pop_front();
-    batch_.swapped_in.push_back({row(id).id, memory_->swap_in(id)});
+    const Blocks blocks = memory_->swap_in(id);
+    batch_.swapped_in.push_back({row(id).id, blocks});
+    if (link_ != nullptr) batch_.held_until = link_->begin_in(now_, {blocks, blocks.count()});
+    row(id).stall_waiting += now_ - row(id).waits_since;
     memory_->append(id, row(id).length());
     auto& part = row(id).decoding ? swapped_in_decodes_ : swapped_in_prefills_;
     part.push_back({id, fresh, !row(id).decoding, PlanEntry::Kind::resumed});
@@ -185,9 +189,11 @@ void VllmV0::drive_out_for_priority() {
 void VllmV0::preempt(SequenceId id) {
   if (options_.preemption == V0Preemption::swap) {
     if (memory_->can_swap_out(id, row(id).length())) {
-      batch_.swapped_out.push_back({row(id).id, memory_->swap_out(id)});
+      const Blocks blocks = memory_->swap_out(id);
+      batch_.swapped_out.push_back({row(id).id, blocks});
+      if (link_ != nullptr) batch_.held_until = link_->begin_out(now_, {blocks, blocks.count()});
       swapped_out_.push_back(id);
-      if (row(id).preempted_at == kNever) row(id).preempted_at = now_;
+      lose_seat(row(id));
       return;
     }
     if (!options_.recompute_when_host_is_full) {
@@ -205,8 +211,16 @@ void VllmV0::preempt_by_recompute(SequenceId id) {
   r.highest = std::max(r.highest, r.computed);
   r.computed = Tokens(0);
   r.decoding = false;
-  if (r.preempted_at == kNever) r.preempted_at = now_;
+  lose_seat(r);
   batch_.preempted.push_back(r.id);
+}
+
+void VllmV0::lose_seat(Row& r) {
+  if (r.preempted_at == kNever) {
+    r.preempted_at = now_;
+    r.stall_waiting = SimTime(0);
+  }
+  r.waits_since = now_;
 }
 
 void VllmV0::put_back_preempted() {

@@ -8,5 +8,5 @@
 
 namespace blockyard::sched {
 [[nodiscard]] std::unique_ptr<Scheduler> make_vllm_v1(const RunningFirstOptions& options, kv::Allocator& memory,
-                                                      RestoreCost* restore_cost = nullptr);
+                                                      Restoring restoring = {});
 }  // namespace blockyard::sched

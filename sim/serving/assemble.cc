@@ -22,6 +22,11 @@ namespace {
 using scenario::Document;
 using scenario::Kind;
 
+// A reader of a stream of tokens takes a longer silence for a stall.
+constexpr SimTime kDefaultGapThreshold(kNanosecondsPerSecond);
+// The keys and the values of a layer lie apart, and each is copied on its own, as in vLLM.
+constexpr std::int64_t kCopiesPerLayer = 2;
+
 double gib(Bytes bytes) { return static_cast<double>(bytes.count()) / (1LL << 30); }
 
 struct Served {
@@ -205,6 +210,59 @@ metrics::Slo slo(const Document& scenario) {
   return {.ttft = limit("slo.ttft"), .tpot = limit("slo.tpot"), .e2e = limit("slo.e2e")};
 }
 
+SimTime gap_threshold(const Document& scenario) {
+  if (!scenario.is_word("output.gap_threshold", "auto")) return scenario.time("output.gap_threshold");
+  return scenario.has_value("slo.tpot") ? scenario.time("slo.tpot") : kDefaultGapThreshold;
+}
+
+model::LinkSpec host_link(const Document& scenario, const model::GpuSpec& gpu) {
+  const std::string section = "hardware.links.host.";
+  model::LinkSpec link;
+  link.bytes_per_s = scenario.is_word(section + "bandwidth", "auto") ? gpu.pcie_bytes_per_s
+                                                                     : scenario.bandwidth(section + "bandwidth");
+  link.latency_s = to_seconds(scenario.time(section + "latency"));
+  link.per_piece_s = to_seconds(scenario.time(section + "copy_overhead"));
+  link.shared = scenario.boolean(section + "shared");
+  return link;
+}
+
+// Who goes and how, as far as the keys alone tell.
+void preemption_options(const Document& scenario, sched::EngineOptions& options, Diagnostics& errors) {
+  const std::string& scheduler = scenario.choice("engine.scheduler");
+  const bool own = sched::traits_of(scheduler).own_preemption;
+  options.batch.victim = scenario.choice("preemption.victim");
+  options.mode = scenario.choice("preemption.mode");
+  if (sched::mode_swaps(options.mode)) options.overlap = scenario.boolean("preemption.overlap");
+  const bool tail_blocks = scenario.boolean("preemption.tail_blocks");
+  const auto wrong = [&](const char* key, const std::string& why) {
+    errors.add(scenario.place(key), fmt::format("{}: {}", key, why));
+  };
+  if (own && options.batch.victim != "engine") {
+    wrong("preemption.victim", fmt::format("{} has a rule of its own; expected engine", scheduler));
+  }
+  if (own && options.mode == "cheapest") {
+    wrong("preemption.mode", fmt::format("{} knows recompute and swap", scheduler));
+  }
+  if (own && options.overlap) {
+    wrong("preemption.overlap", fmt::format("copies of {} hold up its steps; expected false", scheduler));
+  }
+  if (!tail_blocks) return;
+  if (own) wrong("preemption.tail_blocks", fmt::format("{} preempts whole requests; expected false", scheduler));
+  if (options.strategy != "paged") {
+    wrong("preemption.tail_blocks", "only paged memory has last blocks to give; kv_cache.strategy: paged");
+  }
+  if (!options.memory.tables.empty()) {
+    wrong("preemption.tail_blocks", "not with sliding windows, whose blocks go from the front; expected false");
+  }
+  if (scenario.boolean("output.memory_events")) {
+    wrong("preemption.tail_blocks", "memory.csv knows no victims that lose a part; output.memory_events: false");
+  }
+  if (options.overlap) {
+    wrong("preemption.tail_blocks", "copies of parts hold up the step; preemption.overlap: false");
+  }
+  options.batch.tail_blocks = options.memory.block_size;
+}
+
 }  // namespace
 
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given) {
@@ -287,31 +345,38 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         "with a prefix cache or several samples a request, blocks that fall out of the sliding window are held");
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
-  options.batch.victim = scenario.choice("preemption.victim");
-  if (traits.own_victims && options.batch.victim != "engine") {
-    errors.add(scenario.place("preemption.victim"),
-               fmt::format("preemption.victim: {} has a rule of its own; expected engine", scheduler));
-  }
-  a.restore_cost = std::make_unique<RestoreCost>(*a.cost, engine.max_num_batched_tokens);
-  options.restore_cost = a.restore_cost.get();
-  options.swap = scenario.choice("preemption.mode") == "swap";
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
-  if (options.swap) {
-    if (!traits.can_swap) {
+  preemption_options(scenario, options, errors);
+  if (sched::mode_swaps(options.mode)) {
+    if (cached) {
       errors.add(scenario.place("preemption.mode"),
-                 fmt::format("preemption.mode: {} preempts by recompute alone", scheduler));
+                 fmt::format("preemption.mode: {} is not combined with prefix caching (prefix_cache.enable: false)",
+                             options.mode));
     }
-    if (cached)
-      errors.add(scenario.place("preemption.mode"), "preemption.mode: swap is not combined with prefix caching");
     options.host_blocks = Blocks(scenario.bytes("preemption.swap_space").count() / block_bytes);
+    a.swap_path = std::make_unique<SwapPath>(host_link(scenario, s.gpu.spec), Bytes(block_bytes),
+                                             kCopiesPerLayer * s.model.num_hidden_layers);
+    options.link = a.swap_path.get();
   }
+  if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
+    errors.add(
+        scenario.place("preemption.mode"),
+        "preemption: requests of several samples are recomputed whole; expected mode: recompute, tail_blocks: false");
+  }
+  if (options.batch.tail_blocks > Tokens(0) && cached) {
+    errors.add(scenario.place("preemption.tail_blocks"),
+               "preemption.tail_blocks: not combined with prefix caching (prefix_cache.enable: false)");
+  }
+  a.restore_cost = std::make_unique<RestoreCost>(*a.cost, engine.max_num_batched_tokens, a.swap_path.get());
+  options.restore_cost = a.restore_cost.get();
   errors.throw_if_any();
   sched::Engine made = sched::make_engine(scheduler, options);
   a.host_blocks = options.host_blocks;
   a.memory = std::move(made.memory);
   a.scheduler = std::move(made.scheduler);
   a.replica.block_bytes = block_bytes * s.tensor_parallel;
-  a.replica.swap_bytes_per_s = s.gpu.spec.pcie_bytes_per_s * static_cast<double>(s.tensor_parallel);
+  a.replica.swaps = a.swap_path != nullptr;
+  a.metrics.host_capacity = Bytes(a.host_blocks.count() * a.replica.block_bytes);
 
   a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
   a.replica.memory_times = memory_times(scenario, memory);
@@ -337,6 +402,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
 
   a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
+  a.metrics.gap_threshold = gap_threshold(scenario);
   a.metrics.slot_bytes = kv::traits_of_strategy(strategy).pages
                              ? options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel
                              : a.replica.token_bytes;

@@ -17,6 +17,7 @@
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
+#include "sim/serving/swap_path.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
 
@@ -29,6 +30,7 @@ struct Assembly {
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
+  std::unique_ptr<SwapPath> swap_path;  // where preemption may swap
   std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   Blocks host_blocks;  // that swapped sequences go to

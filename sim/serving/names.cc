@@ -12,6 +12,7 @@
 #include "sim/model/kv_geometry.h"
 #include "sim/model/memory_budget.h"
 #include "sim/model/weights.h"
+#include "sim/sched/preemption/mode.h"
 #include "sim/sched/preemption/victim.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/waiting_queue.h"
@@ -112,8 +113,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .reservations = kv::reservations(),
           .placements = kv::placements(),
           .kv_dtypes = model::kv_element_types(),
-          .preemption_modes = {{"recompute", "its KV is dropped and computed again"},
-                               {"swap", "its KV goes to the host and comes back (vllm-v0)"}},
+          .preemption_modes = sched::preemption_modes(),
           .victims = sched::victims(),
           .cost_models = {{"roofline", "per kernel, from the constants of the GPU's entry"},
                           {"fixed", "every step takes cost.step"}}};

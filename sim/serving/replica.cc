@@ -70,6 +70,7 @@ void Replica::tell_state() {
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(waiting());
   tell_memory();
+  if (options_.swaps) collector_->set_host(Bytes(scheduler_->host_used().count() * options_.block_bytes));
   if (!tells_sharing_) return;
   const kv::BlockSharing sharing = memory_->sharing();
   collector_->set_sharing(sharing.held, sharing.unshared);
@@ -120,8 +121,11 @@ SimTime Replica::start_step(SimTime now) {
   } else {
     const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
+    const SimTime held = std::max(SimTime(0), batch.held_until - now);
     const cost::StepTime computing = duration(batch);
-    lasts = computing.total + swap_time(batch.swapped_out, batch.swapped_in) + memory_time();
+    // An engine with nothing to compute waits for the copy alone.
+    lasts = (batch.empty() ? std::max(held, computing.total) : held + computing.total) + memory_time();
+    collector_->waited_on_link(held);
     charge(now, batch, computing, lasts);
     record_batch(now, batch);
     charge_parts(batch, computing);
@@ -157,19 +161,11 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
     time.admitted(record(id), now, collector_->records()[index_of(id)].arrival);
   }
   for (const RequestId id : batch.resumed) time.resumed(record(id), now, false);
-  for (const sched::Swap& swap : batch.swapped_in) time.resumed(record(swap.request), now, true);
   for (const RequestId id : batch.preempted) {
-    collector_->preempted(record(id), now);
+    collector_->preempted(record(id), now, false);
     time.preempted(record(id), now, SimTime(0));
   }
-  const SimTime transfer = swap_time(batch.swapped_out, {});
-  for (const sched::Swap& swap : batch.swapped_out) {
-    collector_->preempted(record(swap.request), now);
-    time.preempted(record(swap.request), now, transfer);
-    collector_->swapped_out(Bytes(swap.blocks.count() * options_.block_bytes));
-  }
-  for (const sched::Swap& swap : batch.swapped_in)
-    collector_->swapped_in(Bytes(swap.blocks.count() * options_.block_bytes));
+  record_swaps(now, batch);
   for (const sched::Finish& ignored : batch.ignored) {
     collector_->rejected(record(ignored.request), now, metrics::RejectReason::ignored_by_engine);
     collector_->close_time(record(ignored.request));
@@ -185,12 +181,28 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
 }
 
+// What of a victim's wait is charged to its copy is what holds the step up.
+void Replica::record_swaps(SimTime now, const sched::Batch& batch) {
+  metrics::TimeLedger& time = collector_->time();
+  for (const sched::Swap& swap : batch.swapped_in) {
+    time.resumed(record(swap.request), now, true);
+    collector_->swapped_in(swap.cause, swap.blocks, Bytes(swap.blocks.count() * options_.block_bytes));
+  }
+  for (const sched::Swap& swap : batch.swapped_out) {
+    if (swap.cause != SwapCause::more) {
+      collector_->preempted(record(swap.request), now, true);
+      time.preempted(record(swap.request), now, std::max(SimTime(0), batch.held_until - now));
+    }
+    collector_->swapped_out(swap.cause, swap.blocks, Bytes(swap.blocks.count() * options_.block_bytes));
+  }
+}
+
 void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   if (outcome.shared_gap > 0) collector_->token_gap(now - step_start_, outcome.shared_gap);
   for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
   metrics::TimeLedger& time = collector_->time();
   for (const sched::Restore& r : outcome.restored) {
-    collector_->restored(record(r.request), r.stall);
+    collector_->restored(record(r.request), r.stall, r.waiting);
     time.restored(record(r.request), now, answered(r.request));
   }
   for (const RequestId id : outcome.first_tokens) {
@@ -220,16 +232,6 @@ void Replica::check_progress(bool progress) {
       "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
       memory_->total_grains());
-}
-
-// Swaps go before the step and hold it up, as in vLLM V0: all blocks out, then all blocks in, over the links of all
-// GPUs at once.
-SimTime Replica::swap_time(const std::vector<sched::Swap>& out, const std::vector<sched::Swap>& in) const {
-  std::int64_t blocks = 0;
-  for (const sched::Swap& swap : out) blocks += swap.blocks.count();
-  for (const sched::Swap& swap : in) blocks += swap.blocks.count();
-  if (blocks == 0) return SimTime(0);
-  return to_time(static_cast<double>(blocks * options_.block_bytes) / options_.swap_bytes_per_s);
 }
 
 // Copies and mappings since the last step began hold this one up.

@@ -35,8 +35,8 @@ struct ReplicaOptions {
   bool async_scheduling = false;
   std::int64_t steps_per_event = 1024;  // steps run through before the caller gets a word in
   std::int64_t block_bytes = 0;         // KV of one block over all GPUs: what a swap moves
+  bool swaps = false;                   // there is a host pool
   std::int64_t token_bytes = 0;         // KV of one token over all GPUs
-  double swap_bytes_per_s = 0;          // over the links of all GPUs; only asked by schedulers that swap
   MemoryTimes memory_times;
   std::function<void(SimTime, const MemoryChange&)> memory_changed;  // is told of each change of the pool; may be empty
   std::int64_t no_progress_limit = 10000;                            // steps without progress after which the run stops
@@ -89,7 +89,7 @@ class Replica {
   [[nodiscard]] cost::StepTime duration(const sched::Batch& batch);
   [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
   [[nodiscard]] SimTime alone(const sched::Chunk& chunk);
-  [[nodiscard]] SimTime swap_time(const std::vector<sched::Swap>& out, const std::vector<sched::Swap>& in) const;
+  void record_swaps(SimTime now, const sched::Batch& batch);
   [[nodiscard]] SimTime memory_time();
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);

@@ -53,6 +53,14 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
 
   metrics::Summary summary = collector.summarise();
   summary.identity = std::move(a.identity);
+  if (a.swap_path != nullptr && summary.makespan_s > 0) {
+    const cost::HostLink& link = a.swap_path->link();
+    const auto share = [&](cost::Direction direction) {
+      return to_seconds(link.busy(direction, end.end)) / summary.makespan_s;
+    };
+    summary.swap.out_busy_share = share(cost::Direction::out);
+    summary.swap.in_busy_share = share(cost::Direction::in);
+  }
   summary.interrupted = end.interrupted;
   summary.stuck = end.stuck;
   if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);

@@ -128,13 +128,13 @@ TEST_CASE("stalls are added up for each preempted request") {
   const RecordId once = c.arrived(ms(0), Tokens(10));
   serve(c, ms(0), {ms(50), ms(60)});
   for (const std::int64_t stall : {300, 100}) {
-    c.preempted(twice, ms(0));
+    c.preempted(twice, ms(0), false);
     c.recomputed(twice, Tokens(12));
-    c.restored(twice, ms(stall));
+    c.restored(twice, ms(stall), ms(stall / 4));
   }
-  c.preempted(once, ms(0));
+  c.preempted(once, ms(0), true);
   c.recomputed(once, Tokens(5));
-  c.restored(once, ms(200));
+  c.restored(once, ms(200), ms(200));
   c.advance(ms(1'000));
   const Summary s = c.summarise();
   CHECK(s.preemptions == 3);
@@ -144,6 +144,13 @@ TEST_CASE("stalls are added up for each preempted request") {
   CHECK(s.stall.count == 2);
   CHECK(*s.stall.p50_s == Approx(0.3));  // of 0.4 and 0.2
   CHECK(s.stall.max_s == 0.4);
+  CHECK(s.preemptions_by_swap == 1);
+  CHECK(s.each_stall.count == 3);
+  CHECK(s.each_stall.max_s == 0.3);
+  CHECK(s.stall_waiting_s == Approx(0.3));  // a quarter of 0.4, and all of 0.2
+  CHECK(s.stall_restoring_s == Approx(0.3));
+  // Three stalls in two output tokens.
+  CHECK(*s.stalls_per_1000_output_tokens() == Approx(1500));
 }
 
 TEST_CASE("samples too small for a p99 are named") {

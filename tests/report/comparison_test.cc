@@ -75,7 +75,7 @@ TEST_CASE("rows are left out where no variant has anything to say") {
   const auto has = [](const std::string& text, const char* name) { return text.find(name) != std::string::npos; };
   metrics::Summary none = example_summary();
   none.prefix_cache = {};
-  none.swapped_out = Bytes(0);
+  none.swap = {};
   none.stall = {};
   none.slo = {};
   none.goodput_requests_per_s = std::nullopt;

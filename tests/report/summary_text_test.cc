@@ -151,7 +151,7 @@ TEST_CASE("what does not apply is left out") {
   s.prefix_cache = {};
   s.preemptions = s.preempted_requests = 0;
   s.stall = {};
-  s.swapped_out = s.swapped_in = Bytes(0);
+  s.swap = {};
   const std::string text = print_summary(s);
   CHECK_FALSE(contains(text, "\ngoodput "));
   CHECK_FALSE(contains(text, "\nprefix hits "));

@@ -35,6 +35,10 @@ struct Scenario {
   bool chunked = true;
   std::int64_t watermark = 0;
   std::string victim = "engine";
+  std::string mode = "recompute";
+  Blocks host_blocks;
+  bool overlap = false;
+  bool tail_blocks = false;
   std::vector<std::pair<std::int64_t, workload::Request>> requests;  // step of arrival, ascending
 };
 
@@ -69,6 +73,11 @@ Scenario random_scenario() {
   std::vector<std::string> names(4, "engine");
   for (const NameDoc& victim : victims()) names.push_back(victim.name);
   s.victim = *rc::gen::elementOf(names);
+  s.mode = *rc::gen::elementOf(std::vector<std::string>{"recompute", "swap", "swap", "cheapest"});
+  s.host_blocks = Blocks(*rc::gen::element(0, 3, 20, 1000));
+  s.overlap = *rc::gen::arbitrary<bool>();
+  s.tail_blocks = s.strategy == "paged" && *rc::gen::arbitrary<bool>();
+  if (s.tail_blocks) s.overlap = false;
   const int n = *rc::gen::inRange(1, 40);
   std::int64_t step = 0;
   for (int i = 0; i < n; ++i) {
@@ -90,6 +99,22 @@ class QuadraticRestore final : public RestoreCost {
   SimTime recompute(Tokens tokens, const DecodeLoad& load) override {
     return SimTime(tokens.count() * tokens.count() + load.sequences * load.context);
   }
+  SimTime swap(SimTime now, const Copy& copy) const override { return SimTime(now.count() % 50 + 20 * copy.pieces); }
+};
+
+// Each way one copy after the other, 3 ns a piece: some end within a step of 10 ns, some take several.
+class SlowLink final : public KvLink {
+ public:
+  SimTime begin_out(SimTime now, const Copy& copy) override {
+    return out_ = std::max(out_, now) + 3 * SimTime(copy.pieces);
+  }
+  SimTime begin_in(SimTime now, const Copy& copy) override {
+    return in_ = std::max(in_, now) + 3 * SimTime(copy.pieces);
+  }
+
+ private:
+  SimTime out_;
+  SimTime in_;
 };
 
 // One engine that takes a fixed time a step.
@@ -105,9 +130,17 @@ struct Engine {
     options.watermark_grains = scenario.strategy == "paged" ? scenario.watermark : 0;
     options.fast_forward = fast_forward;
     options.victim = scenario.victim;
+    if (scenario.tail_blocks) options.tail_blocks = scenario.block_size;
     watermark = options.watermark_grains;
-    scheduler = scenario.scheduler == "orca" ? make_orca(options, *memory, &restore_cost)
-                                             : make_vllm_v1(options, *memory, &restore_cost);
+    Restoring restoring{&restore_cost, nullptr};
+    if (scenario.mode != "recompute") {
+      const bool paged = scenario.strategy == "paged";
+      const HostSwapOptions host{scenario.mode, scenario.host_blocks, paged ? scenario.block_size : Tokens(1), !paged,
+                                 scenario.overlap};
+      restoring.host = std::make_unique<HostSwap>(host, link, restore_cost);
+    }
+    scheduler = scenario.scheduler == "orca" ? make_orca(options, *memory, std::move(restoring))
+                                             : make_vllm_v1(options, *memory, std::move(restoring));
   }
   static std::unique_ptr<kv::Allocator> made(const Scenario& scenario) {
     kv::MemoryOptions options = scenario.memory;
@@ -120,6 +153,7 @@ struct Engine {
   }
 
   QuadraticRestore restore_cost;
+  SlowLink link;
   std::unique_ptr<kv::Allocator> memory;
   std::unique_ptr<Scheduler> scheduler;
   std::int64_t watermark = 0;
@@ -155,6 +189,8 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
     std::map<std::int64_t, std::int64_t> generated;
     std::int64_t arrived = 0;
     std::int64_t finished = 0;
+    bool swapped = false;
+    bool tails = false;
     for (std::int64_t step = 0; step < kMaxSteps && (finished < arrived || next < scenario.requests.size()); ++step) {
       for (; next < scenario.requests.size() && scenario.requests[next].first <= step; ++next) {
         const workload::Request& r = scenario.requests[next].second;
@@ -183,6 +219,20 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
       }
       RC_ASSERT(a.admitted == b.admitted);
       RC_ASSERT(a.preempted == b.preempted);
+      RC_ASSERT(a.held_until == b.held_until);
+      for (const auto member : {&Batch::swapped_out, &Batch::swapped_in}) {
+        RC_ASSERT((a.*member).size() == (b.*member).size());
+        for (std::size_t i = 0; i < (a.*member).size(); ++i) {
+          RC_ASSERT((a.*member)[i].request == (b.*member)[i].request);
+          RC_ASSERT((a.*member)[i].blocks == (b.*member)[i].blocks);
+          RC_ASSERT((a.*member)[i].cause == (b.*member)[i].cause);
+        }
+      }
+      swapped = swapped || !a.swapped_in.empty();
+      for (const Swap& swap : a.swapped_out) tails = tails || swap.cause != SwapCause::victim;
+      RC_ASSERT(fast.scheduler->host_used() == walk.scheduler->host_used());
+      RC_ASSERT(walk.scheduler->host_used() <= scenario.host_blocks);
+      RC_ASSERT(fast.scheduler->swapped() == walk.scheduler->swapped());
       RC_ASSERT(a.refused_although_free == b.refused_although_free);
       RC_ASSERT(fast.memory->partition().slots == walk.memory->partition().slots);
       RC_ASSERT(fast.scheduler->running() == walk.scheduler->running());
@@ -212,6 +262,8 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
         const auto again = +[](const Recompute& r) { return r.tokens.count(); };
         RC_ASSERT(numbers(x.finished, finish_id) == numbers(y.finished, finish_id));
         RC_ASSERT(numbers(x.restored, stall) == numbers(y.restored, stall));
+        const auto wait = +[](const Restore& r) { return r.waiting.count(); };
+        RC_ASSERT(numbers(x.restored, wait) == numbers(y.restored, wait));
         RC_ASSERT(numbers(x.recomputed, again) == numbers(y.recomputed, again));
       }
       for (const Finish& f : y.finished) {
@@ -226,7 +278,14 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
     const bool in_place = scenario.victim == "engine" || !walk.memory->order_decides();
     if ((scenario.queue_order == "fcfs" || scenario.victim != "engine") && in_place) RC_ASSERT(finished == arrived);
     RC_TAG(scenario.scheduler + " " + scenario.strategy + " " + scenario.queue_order);
-    RC_TAG(scenario.victim);
+    if (finished == arrived) {
+      RC_ASSERT(walk.scheduler->swapped() == 0);
+      RC_ASSERT(walk.memory->available() == walk.memory->total_grains());
+    }
+    RC_CLASSIFY(swapped, "swaps");
+    RC_CLASSIFY(tails, "swaps tails");
+    RC_CLASSIFY(swapped && scenario.overlap, "overlaps");
+    RC_TAG(scenario.victim + " " + scenario.mode);
   }));
 }
 

@@ -18,6 +18,7 @@ class AroundForty final : public RestoreCost {
   SimTime recompute(Tokens tokens, const DecodeLoad& /*load*/) override {
     return SimTime(tokens.count() < 40 ? 40 - tokens.count() : tokens.count() - 40);
   }
+  SimTime swap(SimTime /*now*/, const Copy& /*copy*/) const override { return kNever; }
 };
 
 struct Spec {
@@ -34,7 +35,7 @@ std::vector<std::int64_t> victims_of(const std::string& victim, const std::vecto
   RunningFirstOptions options;
   options.victim = victim;
   options.fast_forward = fast_forward;
-  const auto scheduler = make_vllm_v1(options, *memory, &cost);
+  const auto scheduler = make_vllm_v1(options, *memory, {&cost, nullptr});
   std::uint32_t id = 0;
   for (const Spec& s : specs) {
     workload::Request r;

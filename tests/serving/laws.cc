@@ -30,6 +30,7 @@ class Laws {
     of_sums();
     of_time();
     of_memory();
+    of_swaps();
     of_time_series();
     return broken_;
   }
@@ -127,6 +128,9 @@ class Laws {
     recomputed_ += r.recomputed_tokens;
     prompts_ += r.prompt_tokens;
     stalls_ += r.stall.count();
+    waiting_ += r.stall_waiting.count();
+    expect(SimTime(0) <= r.stall_waiting && r.stall_waiting <= r.stall, "request {}: waits for {} of {} ns stalled", i,
+           r.stall_waiting.count(), r.stall.count());
   }
 
   void of_sums() {
@@ -135,6 +139,11 @@ class Laws {
     expect(s_.recomputed_tokens == recomputed_, "recomputed {}, of requests {}", s_.recomputed_tokens, recomputed_);
     expect(about(s_.total_stall_s, static_cast<double>(stalls_) / 1e9), "stalls {} s, of requests {} ns",
            s_.total_stall_s, stalls_);
+    expect(about(s_.stall_waiting_s, static_cast<double>(waiting_) / 1e9) &&
+               about(s_.stall_restoring_s, static_cast<double>(stalls_ - waiting_) / 1e9),
+           "stalls: {} s waiting and {} s restoring of {} ns", s_.stall_waiting_s, s_.stall_restoring_s, stalls_);
+    // Preempted again before it is over, it is one stall; a client that leaves ends it.
+    expect(s_.each_stall.count <= s_.preemptions, "{} stalls by {} preemptions", s_.each_stall.count, s_.preemptions);
     if (s_.unfinished > 0 || ignored_ > 0) return;
     // Only finished requests have tokens, and gaps add up to the time from each first token to its last.
     expect(s_.output_tokens == generated_, "output tokens {}, of requests {}", s_.output_tokens, generated_);
@@ -185,10 +194,14 @@ class Laws {
     const auto worst =
         static_cast<double>(widest_ * (scenario_.tokens("kv_cache.block_size").count() - 1));  // of a request
     if (strategy == "paged") {
-      expect(tail.mean_share * capacity <= worst * s_.mean_running * (1 + 1e-11), "tail {} slots, {} running",
-             tail.mean_share * capacity, s_.mean_running);
-      expect(std::llround(tail.peak_share * capacity) <= std::llround(worst) * s_.max_running,
-             "tail {} slots, {} running", tail.peak_share * capacity, s_.max_running);
+      // Those who wait have blocks while they are copied out, or where they lose only their last.
+      const bool waiting_too = scenario_.boolean("preemption.overlap") || scenario_.boolean("preemption.tail_blocks");
+      const double mean = s_.mean_running + (waiting_too ? s_.mean_waiting : 0);
+      const std::int64_t most = s_.max_running + (waiting_too ? s_.max_waiting : 0);
+      expect(tail.mean_share * capacity <= worst * mean * (1 + 1e-11), "tail {} slots, {} with blocks",
+             tail.mean_share * capacity, mean);
+      expect(std::llround(tail.peak_share * capacity) <= std::llround(worst) * most, "tail {} slots, {} with blocks",
+             tail.peak_share * capacity, most);
     }
     const auto absent = [&](std::initializer_list<MemoryState> states) {
       for (const MemoryState state : states) {
@@ -207,6 +220,34 @@ class Laws {
     if (strategy == "none") absent({MemoryState::live});
   }
 
+  // What goes to the host comes back, but for requests that end there and for parts computed again after all.
+  void of_swaps() {
+    const metrics::SwapTraffic all = s_.swap.total();
+    const std::int64_t block_bytes = all.out_blocks > Blocks(0) ? all.out_bytes.count() / all.out_blocks.count() : 0;
+    expect(all.out_bytes == Bytes(block_bytes * all.out_blocks.count()) &&
+               all.in_bytes == Bytes(block_bytes * all.in_blocks.count()),
+           "{} bytes out, {} in, by blocks of {}", all.out_bytes.count(), all.in_bytes.count(), block_bytes);
+    expect(all.in_blocks <= all.out_blocks, "{} blocks out, {} in", all.out_blocks.count(), all.in_blocks.count());
+    const bool all_come_back =
+        whole() && s_.timed_out == 0 && ignored_ == 0 && !scenario_.boolean("preemption.tail_blocks");
+    expect(!all_come_back || all.in_blocks == all.out_blocks, "{} blocks out, {} in", all.out_blocks.count(),
+           all.in_blocks.count());
+    expect(s_.preemptions_by_swap <= s_.preemptions && (s_.preemptions_by_swap > 0) == (all.out_blocks > Blocks(0)),
+           "{} of {} preemptions by swap, {} blocks out", s_.preemptions_by_swap, s_.preemptions,
+           all.out_blocks.count());
+    expect(0 <= s_.swap.host_live_mean_share && s_.swap.host_live_mean_share <= s_.swap.host_live_peak_share + 1e-12 &&
+               s_.swap.host_live_peak_share <= 1,
+           "host pool: live {} on average, {} at its peak", s_.swap.host_live_mean_share, s_.swap.host_live_peak_share);
+    const double out = s_.swap.out_busy_share.value_or(0);
+    const double in = s_.swap.in_busy_share.value_or(0);
+    const double both = scenario_.boolean("hardware.links.host.shared") ? out + in : std::max(out, in);
+    expect(out >= 0 && in >= 0 && both <= 1 + 1e-12, "the link is busy {} out, {} in", out, in);
+    expect((out > 0) == (all.out_blocks > Blocks(0)) || !whole(), "{} blocks out, busy {}", all.out_blocks.count(),
+           out);
+    expect(s_.swap.engine_waited_s <= s_.makespan_s + 1e-9, "waited {} s for the link in {} s", s_.swap.engine_waited_s,
+           s_.makespan_s);
+  }
+
   void of_time_series() {
     const std::int64_t interval = scenario_.time("output.timeseries_interval").count();
     const std::int64_t capacity = s_.capacity.count() / collector_.slot_bytes();
@@ -217,6 +258,8 @@ class Laws {
            end_, interval);
     std::int64_t tokens = 0;
     std::int64_t computed = 0;
+    Bytes out;
+    Bytes in;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const metrics::TimeSeriesRow& row = rows[i];
       const std::int64_t time = std::min(end_, static_cast<std::int64_t>(i + 1) * interval);
@@ -227,9 +270,15 @@ class Laws {
       expect(row.memory[MemoryState::external] == 0 || row.waiting > 0, "row {}: memory too torn, and nobody waits", i);
       tokens += row.output_tokens;
       computed += row.computed_tokens;
+      out += row.swapped_out;
+      in += row.swapped_in;
+      expect(row.host_live >= Bytes(0) && row.host_live <= s_.swap.host_capacity, "row {}: {} bytes on the host", i,
+             row.host_live.count());
     }
     expect(tokens == s_.output_tokens && computed == s_.computed_tokens, "rows have {} of {} tokens, computed {} of {}",
            tokens, s_.output_tokens, computed, s_.computed_tokens);
+    expect(out == s_.swap.total().out_bytes && in == s_.swap.total().in_bytes, "rows have {} bytes out, {} in",
+           out.count(), in.count());
   }
 
   const Summary& s_;
@@ -247,6 +296,7 @@ class Laws {
   std::int64_t true_end_ = 0;
   std::int64_t gaps_ = 0;
   std::int64_t stalls_ = 0;
+  std::int64_t waiting_ = 0;
   std::int64_t ignored_ = 0;
   std::int64_t widest_ = 1;  // most samples of a request
   double gaps_ns_ = 0;

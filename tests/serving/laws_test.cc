@@ -17,7 +17,7 @@ const serving::RunControl kWithSeries{.go_on = {}, .time_series = true};
 
 void classify(const metrics::Summary& s) {
   RC_CLASSIFY(s.preemptions > 0, "preempts");
-  RC_CLASSIFY(s.swapped_out > Bytes(0), "swaps");
+  RC_CLASSIFY(s.swap.total().out_bytes > Bytes(0), "swaps");
   RC_CLASSIFY(s.rejected > 0, "rejects");
   RC_CLASSIFY(s.timed_out > 0, "clients leave");
   RC_CLASSIFY(!s.stuck.empty(), "stuck");

@@ -76,7 +76,8 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   const std::string strategy = scheduler == "vllm-v0" ? "paged"
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
-  const bool swap = scheduler == "vllm-v0" && !prefix_cache_allowed && number(0, 2) > 0;
+  const bool v0 = scheduler == "vllm-v0";
+  const bool swap = !prefix_cache_allowed && !several && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
   const bool chunked = number(0, 2) > 0;
   const std::int64_t least = chunked ? seats : std::max(seats, max_model_len);
@@ -111,8 +112,14 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("  keep_pages: {}", number(0, 1) == 0);
   out.add("  map_cost: {}", one_of("auto", "0 ms", "1 us"));
   out.add("preemption:");
-  out.add("  victim: {}", scheduler == "vllm-v0" ? "engine" : victim());
-  if (swap) out.add("  mode: swap\n  swap_space: {}", one_of("4 GiB", "20 MiB", "0 B"));
+  out.add("  victim: {}", v0 ? "engine" : victim());
+  const bool tail = strategy == "paged" && !v0 && swap_allowed && number(0, 2) == 0;
+  out.add("  tail_blocks: {}", tail);
+  if (swap) {
+    out.add("  mode: {}", v0 ? "swap" : one_of("swap", "cheapest"));
+    out.add("  swap_space: {}", one_of("4 GiB", "20 MiB", "0 B"));
+    out.add("  overlap: {}", !v0 && !tail && number(0, 1) == 0);
+  }
   out.add("prefix_cache: {{enable: {}}}", prefix_cache_allowed ? one_of("auto", "true") : "false");
 }
 
@@ -124,24 +131,28 @@ RandomScenario random_scenario() {
   Lines out;
   out.add("name: random");
   out.add("seed: {}", number(0, 1'000'000));
+  const std::string links =
+      fmt::format("links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
+                  one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),
+                  one_of("false", "true"));
   const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
   const bool prefix_cache_allowed = number(0, 1) == 0;
   const bool several = !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
   switch (number(0, 4)) {
     case 0:
-      out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm}}");
+      out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm, {}}}", links);
       break;
     case 1:
-      out.add("model: opt-13b\nhardware: {{gpu: a100-40gb-sxm}}");
+      out.add("model: opt-13b\nhardware: {{gpu: a100-40gb-sxm, {}}}", links);
       break;
     case 2:
-      out.add("model: mixtral-8x7b\nhardware: {{gpu: a100-80gb-sxm, tensor_parallel_size: 2}}");
+      out.add("model: mixtral-8x7b\nhardware: {{gpu: a100-80gb-sxm, tensor_parallel_size: 2, {}}}", links);
       break;
     case 3:
-      out.add("model: qwen2.5-7b\nhardware: {{gpu: l40s, gpu_memory_utilization: 0.8}}");
+      out.add("model: qwen2.5-7b\nhardware: {{gpu: l40s, gpu_memory_utilization: 0.8, {}}}", links);
       break;
     default:
-      out.add("model: llama-3-70b\nhardware: {{gpu: h200-141gb-sxm, tensor_parallel_size: 4}}");
+      out.add("model: llama-3-70b\nhardware: {{gpu: h200-141gb-sxm, tensor_parallel_size: 4, {}}}", links);
   }
   out.add("workload:");
   out.add("  max_tokens: {{rule: {}, value: 25, factor: 1.5}}",

@@ -59,6 +59,20 @@ void Allocator::clear_refusal() {
   tell(MemoryOperation::clear, refused_, Tokens(0));
 }
 
+void Allocator::shrink(SequenceId id, Tokens total) {
+  State& s = state(id);
+  CHECK_LAW(s.since < 0 && total > Tokens(0) && total <= s.written, "sequence {}: shrink to {} from {}", index_of(id),
+            total.count(), s.written.count());
+  do_shrink(id, s.written, total);
+  total_written_ -= s.written - total;
+  s.written = total;
+  refused_although_free_ = false;
+}
+
+void Allocator::do_shrink(SequenceId id, Tokens from, Tokens to) {
+  CHECK_LAW(from == to, "sequence {} cannot shrink from {} to {} here", index_of(id), from.count(), to.count());
+}
+
 void Allocator::start_decoding(SequenceId id) {
   State& s = state(id);
   CHECK_LAW(s.since < 0, "sequence {} decodes already", index_of(id));

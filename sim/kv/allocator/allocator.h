@@ -38,6 +38,9 @@ class Allocator : public Memory {
   Grant admit(SequenceId id, const SequenceNeed& need, Tokens first);
   Grant grow(SequenceId id, Tokens total);
   void release(SequenceId id);
+  // A sequence that does not decode gives back what it holds beyond its first `total` tokens, total > 0. On pages
+  // alone.
+  void shrink(SequenceId id, Tokens total);
 
   // The leading tokens of a sequence of `length` tokens, not admitted at the moment, whose KV is there already: its
   // next admit shares them, and counts them in `first`. They are full blocks, and never the last token. 0 without a
@@ -92,6 +95,7 @@ class Allocator : public Memory {
   virtual Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) = 0;
   virtual Grant do_grow(SequenceId id, Tokens from, Tokens to) = 0;
   virtual void do_release(SequenceId id, Tokens written) = 0;
+  virtual void do_shrink(SequenceId id, Tokens from, Tokens to);
   virtual void do_start_decoding(SequenceId id, Tokens written) = 0;
   virtual void do_stop_decoding(SequenceId id, Tokens written) = 0;
   virtual Grant do_grow_decoding(std::span<const Growth> others) = 0;

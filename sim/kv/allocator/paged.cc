@@ -46,6 +46,12 @@ void Paged::do_release(SequenceId /*id*/, Tokens written) {
   used_ -= n;
 }
 
+void Paged::do_shrink(SequenceId /*id*/, Tokens from, Tokens to) {
+  const Blocks n = blocks_for(from, block_size_) - blocks_for(to, block_size_);
+  free_ += n;
+  used_ -= n;
+}
+
 Grant Paged::do_grow_decoding(std::span<const Growth> others) {
   Blocks n(buckets_[cursor_]);
   for (const Growth& growth : others) n += Blocks(demand(growth.id, growth.total));

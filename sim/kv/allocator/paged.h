@@ -31,6 +31,7 @@ class Paged final : public Allocator {
   Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) override;
   Grant do_grow(SequenceId id, Tokens from, Tokens to) override;
   void do_release(SequenceId id, Tokens written) override;
+  void do_shrink(SequenceId id, Tokens from, Tokens to) override;
   void do_start_decoding(SequenceId id, Tokens written) override {
     ++buckets_[bucket(written)];
     (void)id;

@@ -77,6 +77,8 @@ class V0Memory final : public Memory {
   [[nodiscard]] MemoryPartition partition() const override { return pool_.partition(); }
   [[nodiscard]] Tokens largest_free() const override { return options_.block_size * pool_.free(); }
   [[nodiscard]] std::int64_t host_available() const { return static_cast<std::int64_t>(host_.size()); }
+  // Those lost for ever count as used.
+  [[nodiscard]] Blocks host_used() const { return options_.host_blocks - Blocks(host_available()); }
   [[nodiscard]] std::int64_t host_lost() const { return host_lost_; }
 
   // The state behind the decisions, for comparison with recorded runs.

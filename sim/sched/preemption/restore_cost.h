@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sim/base/quantities.h"
+#include "sim/sched/preemption/kv_link.h"
 
 namespace blockyard::sched {
 
@@ -23,6 +24,8 @@ class RestoreCost {
 
   // How much longer the steps take that compute the first `tokens` of it beside `load`.
   [[nodiscard]] virtual SimTime recompute(Tokens tokens, const DecodeLoad& load) = 0;
+  // A copy out that may begin at `now` and the same back, each behind those begun before it.
+  [[nodiscard]] virtual SimTime swap(SimTime now, const Copy& copy) const = 0;
 };
 
 }  // namespace blockyard::sched
