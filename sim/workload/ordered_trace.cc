@@ -83,6 +83,7 @@ void OrderedTrace::fill() {
   ready_ = ended_ ? held_.size() : held_.size() - window;
   if (!started_ && !held_.empty()) {
     origin_ = held_.front().arrival;
+    report_.origin = origin_;
     started_ = true;
   }
 }
