@@ -37,6 +37,12 @@ std::string dispersion(const TraceStatistics& trace, double value, double window
   return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.4g}", value);
 }
 
+// Slow rates keep their digits.
+std::string rate(double per_s) {
+  constexpr double kSlow = 0.1;
+  return per_s < kSlow ? fmt::format("{:.4g}", per_s) : fmt::format("{:.4f}", per_s);
+}
+
 std::string class_name(std::size_t index) {
   if (index + 1 == JointLengths::kClasses) return grouped(JointLengths::kLeast[index]) + " or more";
   return fmt::format("{} to {}", grouped(JointLengths::kLeast[index]), grouped(JointLengths::kLeast[index + 1] - 1));
@@ -136,6 +142,7 @@ void print_prefixes(const TraceFigures& figures, std::ostream& out) {
 std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures& figures) {
   const TraceStatistics& trace = figures.seen.trace;
   const PrefixStatistics& prefixes = figures.seen.prefixes;
+  const bool timed = trace.span > SimTime(0);
   const bool shares = prefixes.ids + prefixes.sessions + prefixes.shared_prefixes > 0;
   std::vector<std::pair<std::string, std::string>> rows{
       {"format", figures.read.format},
@@ -145,8 +152,8 @@ std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures
       {"requests", grouped(figures.read.kept)},
       {"wait for an answer", grouped(figures.read.waiting)},
       {"span, s", fmt::format("{:.3f}", to_seconds(trace.span))},
-      {"rate, requests/s", fmt::format("{:.4f}", trace.rate_per_s)},
-      {"CV of gaps", fmt::format("{:.4f}", trace.gap_cv)},
+      {"rate, requests/s", timed ? rate(trace.rate_per_s) : "-"},
+      {"CV of gaps", timed ? fmt::format("{:.4f}", trace.gap_cv) : "-"},
       {"dispersion, 1 s", dispersion(trace, trace.dispersion_1s, 1)},
       {"dispersion, 60 s", dispersion(trace, trace.dispersion_60s, 60)},
       {"prompt mean", fmt::format("{:.1f}", trace.prompt_tokens.mean)},
@@ -213,7 +220,7 @@ void print(const TraceFigures& figures, std::ostream& out) {
   if (figures.read.kept == 0) return;
   out << fmt::format("  clients       {}\n", clients(figures.read));
   out << fmt::format("  span          {:.6f} s ({})\n", to_seconds(trace.span), in_words(to_seconds(trace.span)));
-  out << fmt::format("  rate          {:.4f} requests/s, at most {} in one second\n", trace.rate_per_s,
+  out << fmt::format("  rate          {} requests/s, at most {} in one second\n", rate(trace.rate_per_s),
                      grouped(trace.peak_in_1s));
   out << fmt::format("  gaps          CV {:.4f} (1 = Poisson), largest {:.4f} s; {} distinct times\n", trace.gap_cv,
                      to_seconds(trace.largest_gap), grouped(trace.distinct_arrivals));
