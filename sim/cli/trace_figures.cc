@@ -138,6 +138,16 @@ void print_prefixes(const TraceFigures& figures, std::ostream& out) {
   }
 }
 
+void print_lru(const TraceFigures& figures, std::ostream& out) {
+  if (figures.lru.empty()) return;
+  out << "  lru cache of          blocks          tokens  hit blocks  share of the prompt tokens\n";
+  for (const LruPoint& point : figures.lru) {
+    out << fmt::format("    {:>24}  {:>14}  {:>10}  {:>10}\n", grouped(point.capacity_blocks),
+                       grouped(point.capacity_blocks * figures.read.hash_block), grouped(point.hit_blocks),
+                       percent(share_of(point.hit_tokens, figures.seen.prefixes.prompt_tokens.count())));
+  }
+}
+
 // The figures of the table, in the order of the screen.
 std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures& figures) {
   const TraceStatistics& trace = figures.seen.trace;
@@ -193,6 +203,17 @@ ordered_json classes_json(const JointLengths& lengths) {
   return list;
 }
 
+ordered_json lru_json(const TraceFigures& figures) {
+  ordered_json list = ordered_json::array();
+  for (const LruPoint& point : figures.lru) {
+    list.push_back({{"capacity_blocks", point.capacity_blocks},
+                    {"hit_blocks", point.hit_blocks},
+                    {"hit_tokens", point.hit_tokens},
+                    {"hit_ratio", share_of(point.hit_tokens, figures.seen.prefixes.prompt_tokens.count())}});
+  }
+  return list;
+}
+
 ordered_json prefixes_json(const ReadReport& read, const PrefixStatistics& prefixes) {
   return {{"block_tokens", read.hash_block},
           {"ids", prefixes.ids},
@@ -228,6 +249,7 @@ void print(const TraceFigures& figures, std::ostream& out) {
                      dispersion(trace, trace.dispersion_1s, 1), dispersion(trace, trace.dispersion_60s, 60));
   print_lengths(figures, out);
   print_prefixes(figures, out);
+  print_lru(figures, out);
 }
 
 void print_side_by_side(const std::vector<TraceFigures>& traces, std::ostream& out) {
@@ -293,7 +315,8 @@ ordered_json to_json(const TraceFigures& figures) {
                     {"requests_in_sessions", figures.seen.prefixes.requests_in_sessions},
                     {"longest_session_requests", figures.seen.prefixes.longest_session},
                     {"prefix_ids", read.prefix_ids},
-                    {"prefix", prefixes_json(read, figures.seen.prefixes)}};
+                    {"prefix", prefixes_json(read, figures.seen.prefixes)},
+                    {"lru_curve", lru_json(figures)}};
   if (figures.max_model_len > Tokens(0)) {
     const workload::OverLimit& over = figures.seen.lengths.over_limit();
     json["over_limit"] = {{"max_model_len", figures.max_model_len.count()},

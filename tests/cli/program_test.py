@@ -155,6 +155,15 @@ class TheProgram(unittest.TestCase):
         self.assertEqual(seen["over_limit"]["prompt"], 1)
         self.assertEqual(seen["prefix"]["ideal_hit_tokens"], 110)
 
+    def test_trace_info_has_the_curve_of_an_lru_cache(self):
+        # Blocks 0 1, 2 3, 0 1: the third prompt finds both only where four blocks are held.
+        rows = [(0, [0, 1]), (1, [2, 3]), (2, [0, 1])]
+        trace = self.write("a.jsonl", "".join(json.dumps({"timestamp": t, "input_length": 1024, "output_length": 1, "hash_ids": ids}) + "\n"
+                                              for t, ids in rows))
+        seen = json.loads(blockyard("trace", "info", trace, "--json").stdout)["traces"][0]
+        self.assertEqual([(p["capacity_blocks"], p["hit_blocks"]) for p in seen["lru_curve"]], [(1, 0), (2, 0), (4, 2)])
+        self.assertEqual(seen["prefix"]["ideal_hit_blocks"], 2)
+
     def test_a_trace_without_requests_is_warned_of(self):
         trace = self.write("empty.csv", "arrival_s,prompt_tokens,output_tokens\n")
         done = blockyard("trace", "info", trace)
