@@ -25,6 +25,7 @@ enum Field : unsigned {
   kBeginning = 1U << 6,
   kIds = 1U << 7,
   kCategory = 1U << 8,
+  kSamples = 1U << 9,  // no format says it
 };
 constexpr unsigned kAllButIds = kMaxTokens | kPriority | kTenant | kSession | kReuse | kDelay | kBeginning | kCategory;
 
@@ -32,10 +33,11 @@ struct FieldName {
   Field field;
   const char* name;
 };
-constexpr std::array kFieldNames{
-    FieldName{kMaxTokens, "max_tokens"}, FieldName{kPriority, "priority"},   FieldName{kTenant, "tenant"},
-    FieldName{kSession, "session"},      FieldName{kReuse, "reused_tokens"}, FieldName{kDelay, "delay"},
-    FieldName{kBeginning, "prefix"},     FieldName{kIds, "hash_ids"},        FieldName{kCategory, "category"}};
+constexpr std::array kFieldNames{FieldName{kMaxTokens, "max_tokens"}, FieldName{kPriority, "priority"},
+                                 FieldName{kTenant, "tenant"},        FieldName{kSession, "session"},
+                                 FieldName{kReuse, "reused_tokens"},  FieldName{kDelay, "delay"},
+                                 FieldName{kBeginning, "prefix"},     FieldName{kIds, "hash_ids"},
+                                 FieldName{kCategory, "category"},    FieldName{kSamples, "n"}};
 
 unsigned fields_of(const Request& request) {
   unsigned fields = 0;
@@ -49,12 +51,13 @@ unsigned fields_of(const Request& request) {
   set(kBeginning, request.prefix_tokens > 0);
   set(kIds, request.content != ContentId::none);
   set(kCategory, request.category != 0);
+  set(kSamples, request.samples != 1);
   return fields;
 }
 
 constexpr std::array kFormats{
     OutputFormat{"blockyard", "Blockyard's own CSV; all but ids of blocks", kAllButIds, Tokens(0)},
-    OutputFormat{"blockyard-jsonl", "Blockyard's own JSON lines; everything", kAllButIds | kIds, Tokens(0)},
+    OutputFormat{"blockyard-jsonl", "Blockyard's own JSON lines; ids of blocks too", kAllButIds | kIds, Tokens(0)},
     OutputFormat{"mooncake", "JSON lines; ids of 512-token blocks, sessions, delays",
                  kPriority | kSession | kDelay | kBeginning | kIds, Tokens(512)},
     OutputFormat{"vidur", "CSV; times and lengths alone", 0, Tokens(0)},

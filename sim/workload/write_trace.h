@@ -1,6 +1,6 @@
 // Traces into files of other formats. A file appears whole or not at all.
-//   blockyard        our CSV (formats/blockyard_csv.h): all but ids of blocks
-//   blockyard-jsonl  our JSON lines: everything
+//   blockyard        our CSV (formats/blockyard_csv.h): all but ids of blocks and parallel samples
+//   blockyard-jsonl  our JSON lines: everything but parallel samples
 //   mooncake         times in ms, hash_ids of 512-token blocks, session_id, delay, priority
 //   vllm-timed       likewise with 16-token blocks, on every row, and without sessions
 //   vidur            seconds and the two lengths

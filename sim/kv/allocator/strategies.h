@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "sim/base/named.h"
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
 
 namespace blockyard::kv {
@@ -17,6 +19,8 @@ struct MemoryOptions {
   std::string_view reservation;       // contiguous: a name of reservations()
   std::string_view placement;         // contiguous: a name of placements()
   ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the allocator
+  bool forks = false;                 // requests may become several sequences (not combined with contents)
+  std::optional<BeamModel> beams{};   // with forks: they are beams
 };
 
 [[nodiscard]] NameDocs strategies();
