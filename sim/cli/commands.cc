@@ -14,13 +14,14 @@ constexpr std::array kCommands{
     Command{"size", "will it fit: the memory arithmetic of a model on a GPU, line by line", size},
     Command{"conform", "replay recorded runs of the real engine and compare every line", conform},
     Command{"cache", "a trace against the prefix cache alone: policies, capacities, the optimum", cache},
-    Command{"trace", "look at request traces", trace},
+    Command{"trace", "look at request traces, convert them", trace},
     Command{"list", "what a scenario can name: models, gpus, schedulers, ...", list},
     Command{"schema", "the JSON Schema of the scenario, for editors", schema},
 };
 
 constexpr std::array kTraceCommands{
-    Command{"info", "rows, span, rate and lengths of a trace", trace_info},
+    Command{"info", "rows, times, lengths and repeated prefixes of traces", trace_info},
+    Command{"convert", "write a trace, or a part of it, in another format", trace_convert},
 };
 
 }  // namespace
@@ -29,7 +30,7 @@ std::span<const Command> commands() { return kCommands; }
 std::span<const Command> trace_commands() { return kTraceCommands; }
 
 ExitStatus trace(const Arguments& arguments, Streams streams) {
-  return dispatch("blockyard trace", "look at request traces", trace_commands(), arguments, streams);
+  return dispatch("blockyard trace", "look at request traces, convert them", trace_commands(), arguments, streams);
 }
 
 }  // namespace blockyard::cli

@@ -37,6 +37,12 @@ std::string dispersion(const TraceStatistics& trace, double value, double window
   return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.4g}", value);
 }
 
+// Slow rates keep their digits.
+std::string rate(double per_s) {
+  constexpr double kSlow = 0.1;
+  return per_s < kSlow ? fmt::format("{:.4g}", per_s) : fmt::format("{:.4f}", per_s);
+}
+
 std::string class_name(std::size_t index) {
   if (index + 1 == JointLengths::kClasses) return grouped(JointLengths::kLeast[index]) + " or more";
   return fmt::format("{} to {}", grouped(JointLengths::kLeast[index]), grouped(JointLengths::kLeast[index + 1] - 1));
@@ -132,10 +138,21 @@ void print_prefixes(const TraceFigures& figures, std::ostream& out) {
   }
 }
 
+void print_lru(const TraceFigures& figures, std::ostream& out) {
+  if (figures.lru.empty()) return;
+  out << "  lru cache of          blocks          tokens  hit blocks  share of the prompt tokens\n";
+  for (const LruPoint& point : figures.lru) {
+    out << fmt::format("    {:>24}  {:>14}  {:>10}  {:>10}\n", grouped(point.capacity_blocks),
+                       grouped(point.capacity_blocks * figures.read.hash_block), grouped(point.hit_blocks),
+                       percent(share_of(point.hit_tokens, figures.seen.prefixes.prompt_tokens.count())));
+  }
+}
+
 // The figures of the table, in the order of the screen.
 std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures& figures) {
   const TraceStatistics& trace = figures.seen.trace;
   const PrefixStatistics& prefixes = figures.seen.prefixes;
+  const bool timed = trace.span > SimTime(0);
   const bool shares = prefixes.ids + prefixes.sessions + prefixes.shared_prefixes > 0;
   std::vector<std::pair<std::string, std::string>> rows{
       {"format", figures.read.format},
@@ -145,8 +162,8 @@ std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures
       {"requests", grouped(figures.read.kept)},
       {"wait for an answer", grouped(figures.read.waiting)},
       {"span, s", fmt::format("{:.3f}", to_seconds(trace.span))},
-      {"rate, requests/s", fmt::format("{:.4f}", trace.rate_per_s)},
-      {"CV of gaps", fmt::format("{:.4f}", trace.gap_cv)},
+      {"rate, requests/s", timed ? rate(trace.rate_per_s) : "-"},
+      {"CV of gaps", timed ? fmt::format("{:.4f}", trace.gap_cv) : "-"},
       {"dispersion, 1 s", dispersion(trace, trace.dispersion_1s, 1)},
       {"dispersion, 60 s", dispersion(trace, trace.dispersion_60s, 60)},
       {"prompt mean", fmt::format("{:.1f}", trace.prompt_tokens.mean)},
@@ -186,6 +203,17 @@ ordered_json classes_json(const JointLengths& lengths) {
   return list;
 }
 
+ordered_json lru_json(const TraceFigures& figures) {
+  ordered_json list = ordered_json::array();
+  for (const LruPoint& point : figures.lru) {
+    list.push_back({{"capacity_blocks", point.capacity_blocks},
+                    {"hit_blocks", point.hit_blocks},
+                    {"hit_tokens", point.hit_tokens},
+                    {"hit_ratio", share_of(point.hit_tokens, figures.seen.prefixes.prompt_tokens.count())}});
+  }
+  return list;
+}
+
 ordered_json prefixes_json(const ReadReport& read, const PrefixStatistics& prefixes) {
   return {{"block_tokens", read.hash_block},
           {"ids", prefixes.ids},
@@ -213,7 +241,7 @@ void print(const TraceFigures& figures, std::ostream& out) {
   if (figures.read.kept == 0) return;
   out << fmt::format("  clients       {}\n", clients(figures.read));
   out << fmt::format("  span          {:.6f} s ({})\n", to_seconds(trace.span), in_words(to_seconds(trace.span)));
-  out << fmt::format("  rate          {:.4f} requests/s, at most {} in one second\n", trace.rate_per_s,
+  out << fmt::format("  rate          {} requests/s, at most {} in one second\n", rate(trace.rate_per_s),
                      grouped(trace.peak_in_1s));
   out << fmt::format("  gaps          CV {:.4f} (1 = Poisson), largest {:.4f} s; {} distinct times\n", trace.gap_cv,
                      to_seconds(trace.largest_gap), grouped(trace.distinct_arrivals));
@@ -221,6 +249,7 @@ void print(const TraceFigures& figures, std::ostream& out) {
                      dispersion(trace, trace.dispersion_1s, 1), dispersion(trace, trace.dispersion_60s, 60));
   print_lengths(figures, out);
   print_prefixes(figures, out);
+  print_lru(figures, out);
 }
 
 void print_side_by_side(const std::vector<TraceFigures>& traces, std::ostream& out) {
@@ -286,7 +315,8 @@ ordered_json to_json(const TraceFigures& figures) {
                     {"requests_in_sessions", figures.seen.prefixes.requests_in_sessions},
                     {"longest_session_requests", figures.seen.prefixes.longest_session},
                     {"prefix_ids", read.prefix_ids},
-                    {"prefix", prefixes_json(read, figures.seen.prefixes)}};
+                    {"prefix", prefixes_json(read, figures.seen.prefixes)},
+                    {"lru_curve", lru_json(figures)}};
   if (figures.max_model_len > Tokens(0)) {
     const workload::OverLimit& over = figures.seen.lengths.over_limit();
     json["over_limit"] = {{"max_model_len", figures.max_model_len.count()},

@@ -10,11 +10,19 @@
 
 namespace blockyard::cli {
 
+// What a cache with lru would find of the trace's ids, by its size; exact.
+struct LruPoint {
+  std::int64_t capacity_blocks = 0;
+  std::int64_t hit_blocks = 0;
+  std::int64_t hit_tokens = 0;
+};
+
 struct TraceFigures {
   std::string file;
   workload::ReadReport read;
   workload::Survey seen;
-  Tokens max_model_len;  // 0 = no limit was asked for
+  Tokens max_model_len;       // 0 = no limit was asked for
+  std::vector<LruPoint> lru;  // none where the trace has no ids of blocks
 };
 
 void print(const TraceFigures& trace, std::ostream& out);

@@ -1,24 +1,58 @@
 // blockyard trace info: what a trace holds, to be compared with what is published of it, before it is simulated.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <span>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/trace_figures.h"
 #include "sim/cli/trace_options.h"
+#include "sim/kv/cache/reuse_distance.h"
 #include "sim/workload/trace.h"
 
 namespace blockyard::cli {
 namespace {
 
+// Mattson's curve at 1, 2, 5, 10, ... blocks up to the size beyond which nothing more is found.
+std::vector<LruPoint> lru_curve(const kv::ReferenceString& references) {
+  std::vector<LruPoint> points;
+  if (references.blocks() == 0) return points;
+  const kv::ReuseDistances distances(references);
+  const std::int64_t largest = std::max<std::int64_t>(distances.largest(), 1);
+  const auto add = [&](std::int64_t capacity) {
+    points.push_back({capacity, distances.hit_blocks(capacity), distances.hit_tokens(capacity)});
+  };
+  for (std::int64_t power = 1; power < largest; power *= 10) {
+    for (const std::int64_t step : {1, 2, 5}) {
+      if (step * power < largest && 1000 * step * power >= largest) add(step * power);
+    }
+  }
+  add(largest);
+  return points;
+}
+
 TraceFigures look_at(const std::string& file, workload::TraceOptions how, Tokens max_model_len) {
   workload::ContentStore contents;
   how.contents = &contents;
   const auto source = workload::open_trace(file, how);
-  workload::Survey seen = workload::survey(*source, source->report(), contents, max_model_len);
-  return {file, source->report(), std::move(seen), max_model_len};
+  const workload::ReadReport& read = source->report();
+  std::optional<kv::ReferenceString> references;
+  std::vector<std::int64_t> ids;
+  const auto note_ids = [&](std::span<const workload::Request> requests) {
+    for (const workload::Request& request : requests) {
+      if (request.content == workload::ContentId::none) continue;
+      if (!references) references.emplace(Tokens(read.hash_block), kv::Lookup::raw);
+      ids.clear();
+      workload::append_ids(contents.at(request.content), references->block_size(), ids);
+      references->add(ids, request.prompt_tokens, request.arrival, 0);
+    }
+  };
+  workload::Survey seen = workload::survey(*source, read, contents, max_model_len, note_ids);
+  return {file, read, std::move(seen), max_model_len, references ? lru_curve(*references) : std::vector<LruPoint>()};
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ void OrderedTrace::fill() {
   ready_ = ended_ ? held_.size() : held_.size() - window;
   if (!started_ && !held_.empty()) {
     origin_ = held_.front().arrival;
+    report_.origin = origin_;
     started_ = true;
   }
 }
@@ -102,14 +103,18 @@ void OrderedTrace::sort_held() {
 }
 
 void OrderedTrace::accept(const RowBatch& batch) {
+  if (report_.categories.size() < batch.categories.size()) {
+    report_.categories = batch.categories;
+    report_.category_rows.resize(batch.categories.size());
+  }
   std::size_t bad = 0;
-  for (std::size_t i = 0; i < batch.size; ++i) {
-    if (at_limit()) return;
-    const TraceRow& row = batch.rows[i];
+  std::size_t size = 0;
+  for (; size < batch.size && !at_limit(); ++size) {
+    const TraceRow& row = batch.rows[size];
     while (bad < batch.bad.size() && batch.bad[bad].place.line < row.line) count_bad(batch, bad++);
     ++report_.rows;
     report_.prefix_ids += row.prefix_ids;
-    count_row(row, batch);
+    ++report_.category_rows[row.category];
     if (!is_kept(row)) continue;
     note_order(row);
     ++report_.kept;
@@ -140,18 +145,18 @@ void OrderedTrace::accept(const RowBatch& batch) {
   }
   while (bad < batch.bad.size() && !at_limit()) count_bad(batch, bad++);
   if (report_.prefix_ids > 0) report_.hash_block = batch.prefix_block.count();
+  count_times(batch, size);
 }
 
-void OrderedTrace::count_row(const TraceRow& row, const RowBatch& batch) {
-  if (report_.categories.size() < batch.categories.size()) {
-    report_.categories = batch.categories;
-    report_.category_rows.resize(batch.categories.size());
+// Once a batch: the names it brought, and the times of its rows up to `size`.
+void OrderedTrace::count_times(const RowBatch& batch, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const TraceRow& row = batch.rows[i];
+    if (!row.timed) continue;
+    earliest_ns_ = std::min(earliest_ns_, row.time_ns);
+    last_ns_ = std::max(last_ns_, row.time_ns);
   }
-  ++report_.category_rows[row.category];
-  if (!row.timed) return;
-  earliest_ns_ = std::min(earliest_ns_, row.time_ns);
-  last_ns_ = std::max(last_ns_, row.time_ns);
-  report_.row_span = SimTime(last_ns_ - earliest_ns_);
+  if (last_ns_ > earliest_ns_) report_.row_span = SimTime(last_ns_ - earliest_ns_);
 }
 
 bool OrderedTrace::is_kept(const TraceRow& row) {

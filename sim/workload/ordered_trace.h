@@ -27,7 +27,7 @@ class OrderedTrace final : public TraceSource {
   [[nodiscard]] bool at_limit() const { return options_.limit && report_.kept >= *options_.limit; }
   void sort_held();
   void accept(const RowBatch& batch);
-  void count_row(const TraceRow& row, const RowBatch& batch);
+  void count_times(const RowBatch& batch, std::size_t size);
   [[nodiscard]] bool is_kept(const TraceRow& row);
   [[nodiscard]] bool has_lengths(const TraceRow& row);
   void note_order(const TraceRow& row);

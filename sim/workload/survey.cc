@@ -4,7 +4,8 @@
 
 namespace blockyard::workload {
 
-Survey survey(RequestSource& source, const ReadReport& read, ContentStore& contents, Tokens max_model_len) {
+Survey survey(RequestSource& source, const ReadReport& read, ContentStore& contents, Tokens max_model_len,
+              const Onlooker& onlooker) {
   TraceMeter trace;
   PrefixMeter prefixes;
   JointLengths lengths(max_model_len);
@@ -15,6 +16,7 @@ Survey survey(RequestSource& source, const ReadReport& read, ContentStore& conte
     trace.add(some);
     prefixes.add(some, contents);
     lengths.add(some);
+    if (onlooker) onlooker(some);
     for (const Request& request : some) {
       if (request.content != ContentId::none) contents.drop(request.content);
     }

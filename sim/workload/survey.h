@@ -1,6 +1,9 @@
 // All that `trace info` says of a trace, in one reading. Contents are dropped as soon as they are counted.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "sim/workload/content_store.h"
 #include "sim/workload/joint_lengths.h"
 #include "sim/workload/prefix_statistics.h"
@@ -15,9 +18,12 @@ struct Survey {
   JointLengths lengths;
 };
 
+// Something else to be done with the requests as they pass, while their contents are there.
+using Onlooker = std::function<void(std::span<const Request>)>;
+
 // Reads the source to its end. `read`: the report of the trace behind it, which says how large a block is. `contents`:
 // where its prompts are. max_model_len 0 = no limit.
 [[nodiscard]] Survey survey(RequestSource& source, const ReadReport& read, ContentStore& contents,
-                            Tokens max_model_len = Tokens(0));
+                            Tokens max_model_len = Tokens(0), const Onlooker& onlooker = {});
 
 }  // namespace blockyard::workload

@@ -76,6 +76,7 @@ struct ReadReport {
   Tokens stated_reuse;                      // prompt tokens that the trace itself says are repeated (reused_tokens)
   std::vector<std::string> categories;      // names of Request::category; 0 is the empty one
   std::vector<std::int64_t> category_rows;  // rows of each, dropped ones too
+  SimTime origin;                           // of the first request, on the format's clock
   SimTime row_span;                         // from the earliest row to the latest, dropped ones too
   std::array<std::int64_t, kDropReasons> dropped_by_reason{};
 

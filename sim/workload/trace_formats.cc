@@ -16,6 +16,7 @@
 #include "sim/workload/formats/llmservingsim.h"
 #include "sim/workload/formats/mooncake.h"
 #include "sim/workload/formats/openai_log.h"
+#include "sim/workload/formats/servegen.h"
 #include "sim/workload/formats/sharegpt.h"
 #include "sim/workload/formats/splitwise.h"
 #include "sim/workload/formats/tracelab.h"
@@ -61,6 +62,8 @@ constexpr std::array kFormats{
     TraceFormat{"openai-log", "answers and logs of OpenAI-style servers, JSON lines or an array",
                 R"({"created", "usage": {"prompt_tokens", "completion_tokens"}})", is_openai_log, tells_everything,
                 open_openai_log},
+    TraceFormat{"servegen", "clients of ServeGen, CSV and JSON: rates and lengths from which requests are drawn",
+                "rows of start,rate,CV,Gamma|Weibull|,shape,scale", is_servegen, tells_nothing, open_servegen},
     TraceFormat{"sharegpt", "ShareGPT conversations, JSON; lengths at 4 characters a token, no times",
                 R"({"conversations": [{"from", "value"}]})", is_sharegpt, tells_nothing, open_sharegpt},
     TraceFormat{"splitwise", "Splitwise-sim, CSV", "arrival_timestamp,prompt_size,token_size", is_splitwise,

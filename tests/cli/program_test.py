@@ -204,6 +204,60 @@ class TheProgram(unittest.TestCase):
         schema = json.loads(blockyard("schema").stdout)
         self.assertIn("kv_cache", schema["properties"])
 
+    TRACE = "arrival_s,prompt_tokens,output_tokens,session\n0,100,10,1\n5,300,20,1\n9,70000,30,2\n"
+
+    def test_trace_info_is_text_json_or_a_table(self):
+        trace = self.write("a.csv", self.TRACE)
+        one = blockyard("trace", "info", trace, "--max-model-len", "8192")
+        self.assertEqual((one.returncode, one.stderr), (0, ""))
+        self.assertRegex(one.stdout, r"sessions +2, with 3 requests")
+        self.assertRegex(one.stdout, r"over 8,192 +1 prompts alone")
+        two = blockyard("trace", "info", trace, self.write("b.csv", self.TRACE))
+        self.assertRegex(two.stdout, r"\n?requests +3 +3\n")
+        seen = json.loads(blockyard("trace", "info", trace, "--json", "--max-model-len", "8192").stdout)["traces"][0]
+        self.assertEqual(seen["over_limit"]["prompt"], 1)
+        self.assertEqual(seen["prefix"]["ideal_hit_tokens"], 110)
+
+    def test_trace_info_has_the_curve_of_an_lru_cache(self):
+        # Blocks 0 1, 2 3, 0 1: the third prompt finds both only where four blocks are held.
+        rows = [(0, [0, 1]), (1, [2, 3]), (2, [0, 1])]
+        trace = self.write("a.jsonl", "".join(json.dumps({"timestamp": t, "input_length": 1024, "output_length": 1, "hash_ids": ids}) + "\n"
+                                              for t, ids in rows))
+        seen = json.loads(blockyard("trace", "info", trace, "--json").stdout)["traces"][0]
+        self.assertEqual([(p["capacity_blocks"], p["hit_blocks"]) for p in seen["lru_curve"]], [(1, 0), (2, 0), (4, 2)])
+        self.assertEqual(seen["prefix"]["ideal_hit_blocks"], 2)
+
+    def test_a_trace_without_requests_is_warned_of(self):
+        trace = self.write("empty.csv", "arrival_s,prompt_tokens,output_tokens\n")
+        done = blockyard("trace", "info", trace)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "warning: .*empty.csv: no request in 0 rows")
+        self.write("empty.yaml", f"model: llama-3-8b\nhardware: {{gpu: l40s}}\nworkload: {{trace: {{file: {trace}}}}}\n")
+        summary = json.loads(blockyard("run", self.folder / "empty.yaml", "--json").stdout)
+        self.assertIn("no request arrived: there is nothing to measure", summary["warnings"])
+
+    def test_trace_convert_writes_whole_files_or_none(self):
+        trace = self.write("a.csv", self.TRACE)
+        out = self.folder / "out.jsonl"
+        done = blockyard("trace", "convert", trace, out, "--max-model-len", "8192")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(out.read_text().count("\n"), 2)
+        again = blockyard("trace", "convert", trace, out, "--sample", "0.5")
+        self.assertRegex(again.stdout, r"ideal hits +0\.\d+ %")
+        broken = self.write("broken.csv", self.TRACE + "x,1,1,1\n")
+        failed = blockyard("trace", "convert", broken, self.folder / "none.jsonl")
+        self.assertEqual(failed.returncode, 2)
+        self.assertIn("broken.csv:5:1: arrival_s: found", failed.stderr)
+        self.assertFalse([p for p in self.folder.iterdir() if p.name.startswith("none")])
+
+    def test_trace_convert_refuses_what_contradicts_itself(self):
+        trace = self.write("a.csv", self.TRACE)
+        for options in (["--clip"], ["--seed", "3"], ["--scale-think-times"], ["--sample", "1.5"], ["--scale-rate", "0"],
+                        ["--window", "5..3"], ["--to", "vidor"], ["--anonymise", ""]):
+            done = blockyard("trace", "convert", trace, self.folder / "out.jsonl", *options)
+            self.assertEqual(done.returncode, 2, options)
+        self.assertFalse((self.folder / "out.jsonl").exists())
+
     def test_a_reader_that_leaves_is_no_error(self):
         read, write = os.pipe()
         os.close(read)

@@ -119,7 +119,9 @@ TEST_CASE("every format has a seed here, is recognised by it, and reads it whole
     CHECK(read.report.bad_rows == 0);
   }
   std::vector<std::string> known;
-  for (const TraceFormat& format : trace_formats()) known.emplace_back(format.name);
+  for (const TraceFormat& format : trace_formats()) {
+    if (format.name != "servegen") known.emplace_back(format.name);  // two files: servegen_test.cc
+  }
   CHECK(names == known);
 }
 

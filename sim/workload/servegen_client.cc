@@ -1,0 +1,189 @@
+#include "sim/workload/servegen_client.h"
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "sim/workload/csv_fields.h"
+#include "sim/workload/json_fields.h"
+#include "sim/workload/numbers.h"
+#include "sim/workload/row_reader.h"
+
+namespace blockyard::workload {
+namespace {
+
+constexpr int kSeconds = 9;
+constexpr std::size_t kFields = 6;
+constexpr Seconds kLongestGap = 1e9;  // longer than any window
+constexpr SimTime kLatestStart(100LL * 365 * 86'400 * kNanosecondsPerSecond);
+constexpr std::size_t kLargestDataset = std::size_t{256} << 20;
+
+std::optional<double> real(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::optional<std::array<std::string_view, kFields>> split(std::string_view line) {
+  std::array<std::string_view, kFields> fields;
+  const char* at = line.data();
+  const char* const end = at + line.size();
+  for (std::size_t i = 0; i < kFields; ++i) {
+    if (i > 0 && (at == end || *at++ != ',')) return std::nullopt;
+    if (take_field(at, end, fields[i]) != nullptr) return std::nullopt;
+  }
+  if (at != end) return std::nullopt;
+  return fields;
+}
+
+std::optional<ServeGenWindow::Pattern> pattern_of(std::string_view name) {
+  if (name.empty()) return ServeGenWindow::Pattern::idle;
+  if (name == "Gamma") return ServeGenWindow::Pattern::gamma;
+  if (name == "Weibull") return ServeGenWindow::Pattern::weibull;
+  return std::nullopt;
+}
+
+std::string read_whole(const std::string& file) {
+  const auto bytes = open_bytes(file);
+  std::string text;
+  std::size_t size = 0;
+  for (;;) {
+    text.resize(size + (std::size_t{1} << 18));
+    std::size_t count = 0;
+    try {
+      count = bytes->read(std::span(text).subspan(size));
+    } catch (const BrokenInput& broken) {
+      throw InputError({file}, broken.what());
+    }
+    size += count;
+    if (size > kLargestDataset) throw InputError({file}, fmt::format("is larger than {} bytes", kLargestDataset));
+    if (count == 0) break;
+  }
+  text.resize(size);
+  return text;
+}
+
+}  // namespace
+
+SimTime ServeGenWindow::draw_gap(RandomStream& stream) const {
+  const Seconds gap = pattern == Pattern::gamma ? stream.gamma(shape, scale_s)
+                                                : scale_s * std::pow(-std::log1p(-stream.uniform()), 1 / shape);
+  return to_time(std::min(gap, kLongestGap));
+}
+
+LengthTable LengthTable::parse(std::string_view text, const Place& place) {
+  const auto fail = [&](std::string_view found) {
+    throw InputError(place, fmt::format("found {}, expected {{length: probability, ...}}", quoted(found)));
+  };
+  text = trimmed(text);
+  if (text.size() < 2 || text.front() != '{' || text.back() != '}') fail(text);
+  text = trimmed(text.substr(1, text.size() - 2));
+  LengthTable table;
+  double sum = 0;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view pair = trimmed(text.substr(0, comma));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (pair.empty()) continue;
+    const std::size_t colon = std::min(pair.find(':'), pair.size());
+    const Decimal length = parse_decimal(trimmed(pair.substr(0, colon)), 0);
+    const auto probability = real(colon < pair.size() ? trimmed(pair.substr(colon + 1)) : "");
+    if (length.fault != nullptr || !length.exact || length.value < 0 || length.value > kLongestLength || !probability ||
+        *probability < 0) {
+      fail(pair);
+    }
+    sum += *probability;
+    table.entries_.push_back({length.value, sum});
+  }
+  if (!table.empty() && !(sum > 0)) fail("probabilities of 0");
+  for (Entry& entry : table.entries_) entry.up_to /= sum;
+  return table;
+}
+
+std::int64_t LengthTable::draw(RandomStream& stream) const {
+  const double u = stream.uniform();
+  const auto found = std::ranges::upper_bound(entries_, u, {}, [](const Entry& entry) { return entry.up_to; });
+  return found == entries_.end() ? entries_.back().length : found->length;
+}
+
+bool is_servegen_window(std::string_view line) {
+  const auto fields = split(line);
+  if (!fields || !pattern_of((*fields)[3])) return false;
+  return std::ranges::all_of(
+      *fields, [&](const std::string_view& field) { return &field == &(*fields)[3] || real(field).has_value(); });
+}
+
+ServeGenWindow parse_servegen_window(std::string_view line, const Place& place) {
+  if (!is_servegen_window(line)) {
+    throw InputError(place, fmt::format("found {}, expected start, rate, CV, Gamma, Weibull or nothing, shape, scale",
+                                        quoted(line)));
+  }
+  const auto fields = *split(line);
+  ServeGenWindow window;
+  const Decimal start = parse_decimal(fields[0], kSeconds);
+  window.start = SimTime(start.value);
+  window.rate_per_s = *real(fields[1]);
+  window.cv = *real(fields[2]);
+  window.pattern = *pattern_of(fields[3]);
+  window.shape = *real(fields[4]);
+  window.scale_s = *real(fields[5]);
+  if (start.fault != nullptr || start.value < 0 || window.start > kLatestStart || window.rate_per_s < 0) {
+    throw InputError(place, fmt::format("found {}, expected a start within 100 years and a rate that is not negative",
+                                        quoted(line)));
+  }
+  if (window.rate_per_s == 0) window.pattern = ServeGenWindow::Pattern::idle;
+  if (window.pattern == ServeGenWindow::Pattern::idle) return window;
+  constexpr double kLeastShape = 0.05;
+  constexpr double kMostPerSecond = 1e6;
+  constexpr double kTolerance = 0.01;
+  const double mean = window.pattern == ServeGenWindow::Pattern::gamma
+                          ? window.shape * window.scale_s
+                          : window.scale_s * std::tgamma(1 + 1 / window.shape);
+  if (!(window.shape >= kLeastShape) || !(window.rate_per_s <= kMostPerSecond) ||
+      !(std::abs(mean * window.rate_per_s - 1) <= kTolerance)) {
+    throw InputError(place, fmt::format("found {}: shape and scale give gaps of {:.6g} s, the rate {:.6g} s",
+                                        quoted(line), mean, 1 / window.rate_per_s));
+  }
+  return window;
+}
+
+std::vector<ServeGenLengths> read_servegen_lengths(const std::string& file) {
+  std::string text = read_whole(file);
+  text.reserve(text.size() + LineReader::kPadding);
+  simdjson::ondemand::parser parser;
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  std::vector<ServeGenLengths> all;
+  try {
+    if (auto error = parser.iterate(text).get(document)) broken_json(error, nullptr);
+    if (auto error = document.get_object().get(object)) broken_json(error, nullptr);
+    for_each_field(object, [&](const JsonField& window) {
+      ServeGenLengths lengths;
+      const Decimal start = parse_decimal(window.key, kSeconds);
+      if (start.fault != nullptr || start.value < 0) {
+        throw JsonFault{window.at,
+                        fmt::format("found {}, expected the start of a window in seconds", quoted(window.key))};
+      }
+      lengths.start = SimTime(start.value);
+      simdjson::ondemand::object tables = object_of(window);
+      for_each_field(tables, [&](const JsonField& field) {
+        if (field.key == "input_tokens") lengths.prompt = LengthTable::parse(string_of(field), {file});
+        if (field.key == "output_tokens") lengths.output = LengthTable::parse(string_of(field), {file});
+      });
+      if (!lengths.prompt.empty() && !lengths.output.empty()) all.push_back(std::move(lengths));
+    });
+  } catch (const JsonFault& fault) {
+    throw InputError({file}, fault.message);
+  }
+  std::ranges::stable_sort(all, {}, &ServeGenLengths::start);
+  if (all.empty()) throw InputError({file}, "has no lengths");
+  return all;
+}
+
+}  // namespace blockyard::workload
