@@ -10,6 +10,7 @@
 #include "sim/sched/preemption/victim.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/waiting_queue.h"
+#include "sim/serving/engine_preset.h"
 #include "sim/workload/generator.h"
 #include "sim/workload/max_tokens.h"
 #include "sim/workload/trace_formats.h"
@@ -48,6 +49,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .length_distributions = docs_of(workload::length_distributions()),
           .max_tokens_rules = docs_of(workload::max_tokens_rules()),
           .schedulers = sched::schedulers(),
+          .engine_presets = engine_presets(),
           .queue_orders = sched::queue_orders(),
           .strategies = kv::strategies(),
           .reservations = kv::reservations(),
@@ -67,6 +69,7 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
   return {{"models", v.models},
           {"gpus", v.gpus},
           {"schedulers", v.schedulers},
+          {"engine_presets", v.engine_presets},
           {"queue_orders", v.queue_orders},
           {"strategies", v.strategies},
           {"reservations", v.reservations},
