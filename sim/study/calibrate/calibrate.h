@@ -1,8 +1,8 @@
 // Constants of the cost model fitted to a measured server. The requests are parted by arrival: the first ones are
 // fitted, the last ones, the held-out part, only judge. Every trial simulates the whole run. Fitted are the relative
-// errors of TTFT, TPOT and E2E, as far as they were measured, all alike, each the mean over a few requests that came one
-// after the other: alone, a request's TTFT jumps by a step as it just meets or misses a plan.
-// Cost: some ten runs for each constant.
+// errors of TTFT, TPOT and E2E, as far as they were measured, all alike, each the mean over a few requests that came
+// one after the other: alone, a request's TTFT jumps by a step as it just meets or misses a plan. Cost: some ten runs
+// for each constant.
 #pragma once
 
 #include <filesystem>
