@@ -7,7 +7,7 @@ namespace blockyard::cost {
 namespace {
 
 constexpr double kActivationBytes = 2;
-constexpr double kTileRows = 64;
+constexpr std::int64_t kTileRows = 64;
 
 double mixed_decode_bytes(const model::GpuSpec& gpu, const Calibration& c, double group) {
   if (gpu.attention_kernel != model::AttentionKernel::flash_attention_2 || c.mixed_decode_factor == 0) return 1;
@@ -23,18 +23,21 @@ AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec&
       form_(c.attention_form),
       occupancy_(c.prefill_occupancy && gpu.attention_kernel == model::AttentionKernel::flash_attention_2),
       layers_(static_cast<double>(spec.num_hidden_layers)),
-      sm_count_(static_cast<double>(gpu.sm_count)),
-      query_heads_(static_cast<double>(model::attention_heads_per_gpu(spec, tp))),
-      kv_heads_(static_cast<double>(model::kv_heads_per_gpu(spec.num_key_value_heads, tp))),
-      flops_per_pair_(4 * query_heads_ * static_cast<double>(spec.head_dim)),
-      kv_bytes_per_token_(2 * kv_heads_ * static_cast<double>(spec.head_dim) * model::bytes_per_element(kv_dtype)),
-      query_bytes_per_token_(2 * kActivationBytes * query_heads_ * static_cast<double>(spec.head_dim)),
+      sm_count_(gpu.sm_count),
+      query_heads_(model::attention_heads_per_gpu(spec, tp)),
+      kv_heads_(model::kv_heads_per_gpu(spec.num_key_value_heads, tp)),
+      pairs_per_tile_(static_cast<double>(kTileRows) / static_cast<double>(query_heads_)),
+      wave_rows_(static_cast<double>(sm_count_) * pairs_per_tile_),
+      flops_per_pair_(4 * static_cast<double>(query_heads_ * spec.head_dim)),
+      kv_bytes_per_token_(2 * static_cast<double>(kv_heads_ * spec.head_dim) * model::bytes_per_element(kv_dtype)),
+      query_bytes_per_token_(2 * kActivationBytes * static_cast<double>(query_heads_ * spec.head_dim)),
       whole_streams_(query_heads_ == kv_heads_),
       stream_s_per_token_(c.stream_bytes_per_s > 0 && gpu.attention_kernel == model::AttentionKernel::flash_attention_2
                               ? 2 * static_cast<double>(spec.head_dim) * model::bytes_per_element(kv_dtype) /
                                     c.stream_bytes_per_s
                               : 0),
-      mixed_decode_bytes_(mixed_decode_bytes(gpu, c, query_heads_ / kv_heads_)),
+      mixed_decode_bytes_(
+          mixed_decode_bytes(gpu, c, static_cast<double>(query_heads_) / static_cast<double>(kv_heads_))),
       decode_s_per_byte_(1 / (c.decode_memory_efficiency * gpu.memory_bandwidth_bytes_per_s)),
       prefill_s_per_flop_(1 / (c.prefill_compute_efficiency * gpu.bf16_flops_per_s)),
       prefill_s_per_byte_(
@@ -50,16 +53,16 @@ Seconds AttentionTime::seconds(const StepWork& work) const {
   return layers_ * layer;
 }
 
-double AttentionTime::pairs(double fresh, double context) const {
-  if (!occupancy_) return fresh * context + fresh * fresh / 2;
-  const double group = query_heads_ / kv_heads_;
-  const double row_tiles = std::ceil(fresh * group / kTileRows);
-  const double tiles = kv_heads_ * row_tiles;
-  const double places = std::ceil(tiles / sm_count_) * sm_count_;
-  const double rows = row_tiles * kTileRows / group;  // fresh, padded to whole tiles
-  const double wave_rows = sm_count_ * kTileRows / query_heads_;
-  const double pairs_per_tile = kTileRows / query_heads_;
-  return pairs_per_tile * (tiles * (context + rows / 2) + (places - tiles) * (context + std::min(rows, wave_rows) / 2));
+double AttentionTime::pairs(std::int64_t fresh, std::int64_t context) const {
+  const double n = static_cast<double>(fresh);
+  const double c = static_cast<double>(context);
+  if (!occupancy_) return n * c + n * n / 2;
+  const std::int64_t row_tiles = (fresh * query_heads_ + kv_heads_ * kTileRows - 1) / (kv_heads_ * kTileRows);
+  const std::int64_t tiles = kv_heads_ * row_tiles;
+  const std::int64_t idle = (tiles + sm_count_ - 1) / sm_count_ * sm_count_ - tiles;
+  const double rows = static_cast<double>(tiles) * pairs_per_tile_;  // fresh, padded to whole tiles
+  return pairs_per_tile_ * (static_cast<double>(tiles) * (c + rows / 2) +
+                            static_cast<double>(idle) * (c + std::min(rows, wave_rows_) / 2));
 }
 
 Seconds AttentionTime::decode(const StepWork& work) const {

@@ -25,7 +25,7 @@ class AttentionTime {
   // kv heads x ceil(n g / 64) tiles, in waves of one tile an SM. The idle places of the last wave are charged the
   // context and half the rows of at most one wave: so a long lone prefill loses a wave at most, and splitting it gains
   // nothing. A chunk is looked at alone: several in one step share waves, which is left out.
-  [[nodiscard]] double pairs(double fresh, double context) const;
+  [[nodiscard]] double pairs(std::int64_t fresh, std::int64_t context) const;
 
  private:
   [[nodiscard]] Seconds decode(const StepWork& work) const;   // of one layer
@@ -35,9 +35,11 @@ class AttentionTime {
   AttentionForm form_;
   bool occupancy_;
   double layers_;
-  double sm_count_;
-  double query_heads_;  // per GPU, as the next
-  double kv_heads_;
+  std::int64_t sm_count_;
+  std::int64_t query_heads_;  // per GPU, as the next
+  std::int64_t kv_heads_;
+  double pairs_per_tile_;  // rows of a tile over the query heads
+  double wave_rows_;       // rows that one tile an SM holds
   double flops_per_pair_;
   double kv_bytes_per_token_;
   double query_bytes_per_token_;  // q read and output written

@@ -41,6 +41,9 @@ void check(const Calibration& c, const Place& place, Diagnostics& diagnostics) {
         diagnostics.add(place, fmt::format("all_reduce has an entry for {} GPUs, expected 2 or more", gpus));
       range("all_reduce latency_s", entry.latency_s, 0, 1);
       range("all_reduce bus_bandwidth_bytes_per_s", entry.bus_bandwidth_bytes_per_s, 1e6, 1e15);
+      if (entry.one_shot_bytes == 0) continue;
+      range("all_reduce one_shot_latency_s", entry.one_shot_latency_s, 0, 1);
+      range("all_reduce one_shot_bytes_per_s", entry.one_shot_bytes_per_s, 1e6, 1e15);
     }
   }
 }

@@ -28,10 +28,15 @@ enum class ElementwiseForm {
   fused      // four kernels that a compiler has put together
 };
 
-// One all-reduce of b bytes over n GPUs: latency_s + 2 (n - 1) / n x b / bus_bandwidth_bytes_per_s.
+// One all-reduce of b bytes over n GPUs: latency_s + 2 (n - 1) / n x b / bus_bandwidth_bytes_per_s. Up to
+// one_shot_bytes every GPU reads all of every other's instead: one_shot_latency_s + (n - 1) x b / one_shot_bytes_per_s;
+// beyond, no less than at that size.
 struct AllReduce {
   Seconds latency_s = 0;
   double bus_bandwidth_bytes_per_s = 0;
+  double one_shot_bytes = 0;  // 0 = never
+  Seconds one_shot_latency_s = 0;
+  double one_shot_bytes_per_s = 0;
 };
 
 // GEMMs in another number format: fp8 weights and activations.

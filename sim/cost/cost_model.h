@@ -29,6 +29,7 @@ struct StepWork {
   StepWork decodes;
   decodes.decode_sequences = work.decode_sequences;
   decodes.decode_kv_tokens = work.decode_kv_tokens;
+  decodes.decode_longest = work.decode_longest;
   decodes.sampled_sequences = work.decode_sequences;
   return decodes;
 }

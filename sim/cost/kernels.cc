@@ -60,7 +60,12 @@ double distinct_experts(double tokens, std::int64_t experts_per_token, std::int6
 
 Seconds all_reduce_seconds(const AllReduce& constants, std::int64_t gpus, double bytes) {
   const double n = static_cast<double>(gpus);
-  return constants.latency_s + 2 * (n - 1) / n * bytes / constants.bus_bandwidth_bytes_per_s;
+  const auto one_shot = [&](double b) {
+    return constants.one_shot_latency_s + (n - 1) * b / constants.one_shot_bytes_per_s;
+  };
+  if (bytes <= constants.one_shot_bytes) return one_shot(bytes);
+  const Seconds seconds = constants.latency_s + 2 * (n - 1) / n * bytes / constants.bus_bandwidth_bytes_per_s;
+  return constants.one_shot_bytes > 0 ? std::max(seconds, one_shot(constants.one_shot_bytes)) : seconds;
 }
 
 }  // namespace blockyard::cost

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "sim/base/check.h"
@@ -37,6 +38,8 @@ class Roofline final : public CostModel {
         attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.attention_slowdown),
         layers_(o.table_tokens),
         head_(o.table_tokens),
+        ranks_s_(o.engine.per_rank_s * std::log2(static_cast<double>(o.parallelism.tensor))),
+        per_sequence_s_(o.engine.per_sequence_s),
         empty_step_(std::max(SimTime(1), to_time(calibration.empty_step_s))),
         provenance_(describe(gpu, calibration, o)) {}
 
@@ -44,7 +47,7 @@ class Roofline final : public CostModel {
     if (fresh.count() == 0) return;
     work.prefill_sequences += 1;
     work.prefill_tokens += fresh.count();
-    work.prefill_pairs += attention_.pairs(static_cast<double>(fresh.count()), static_cast<double>(context.count()));
+    work.prefill_pairs += attention_.pairs(fresh.count(), context.count());
     work.prefill_kv_tokens += fresh.count() + context.count();
   }
 
@@ -53,9 +56,12 @@ class Roofline final : public CostModel {
     const Seconds linear = layers_.at(work.decode_sequences + work.prefill_tokens,
                                       [this](std::int64_t tokens) { return layer_time_.layers(tokens); });
     const Seconds head = head_.at(work.sampled_sequences, [this](std::int64_t rows) { return layer_time_.head(rows); });
-    return std::max(SimTime(1), to_time(linear + head + attention_.seconds(work)));
+    const Seconds host =
+        ranks_s_ + per_sequence_s_ * static_cast<double>(work.decode_sequences + work.prefill_sequences);
+    return std::max(SimTime(1), to_time(linear + head + attention_.seconds(work) + host));
   }
 
+  SimTime overhead() const override { return to_time(ranks_s_); }
   SimTime empty_step() const override { return empty_step_; }
   std::string provenance() const override { return provenance_; }
 
@@ -73,6 +79,8 @@ class Roofline final : public CostModel {
   AttentionTime attention_;
   Table layers_;
   Table head_;
+  Seconds ranks_s_;
+  Seconds per_sequence_s_;
   SimTime empty_step_;
   std::string provenance_;
 };

@@ -27,6 +27,7 @@
 
 #include "sim/cost/calibration.h"
 #include "sim/cost/cost_model.h"
+#include "sim/cost/engine_time.h"
 #include "sim/cost/layer_time.h"
 #include "sim/model/gpu_spec.h"
 #include "sim/model/model_spec.h"
@@ -36,6 +37,7 @@ namespace blockyard::cost {
 struct RooflineOptions {
   Parallelism parallelism;
   std::int64_t largest_graph = 512;  // tokens of the largest CUDA graph; 0 = none, as with --enforce-eager
+  EngineTime engine;
   model::ElementType kv_dtype = model::ElementType::bf16;
   // Attention of decodes takes 1 + this times as long. The PagedAttention paper measured 0.20-0.26 for its first kernel
   // against FasterTransformer's on contiguous KV (sec. 7.1). 0, since the constants were fitted to kernels that read

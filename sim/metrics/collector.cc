@@ -8,14 +8,15 @@ namespace {
 constexpr std::size_t kMostRows = 2'000'000;
 }  // namespace
 
-Collector::Collector(const Options& options) : options_(options) {
+Collector::Collector(const Options& options) : options_(options), time_(options.front_end) {
   if (options.timeseries_interval > SimTime(0)) next_tick_ = options.timeseries_interval;
 }
 
 RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples) {
-  if (records_.empty()) start(now);
+  const SimTime sent = now - options_.front_end;
+  if (records_.empty()) start(sent);
   RequestRecord r;
-  r.arrival = now;
+  r.arrival = sent;
   r.prompt_tokens = static_cast<std::int32_t>(prompt.count());
   r.samples = static_cast<std::uint16_t>(samples);
   records_.push_back(r);

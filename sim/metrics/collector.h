@@ -44,10 +44,12 @@ class Collector {
     std::int64_t capacity_slots = 0;
     SimTime gap_threshold = kNever;  // longer gaps are counted
     Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
+    SimTime front_end;  // between a client's sending and the engine's hearing of it
   };
 
   explicit Collector(const Options& options);
 
+  // The engine hears of a request that its client sent `front_end` ago: that is its arrival in every figure.
   RecordId arrived(SimTime now, Tokens prompt, std::int32_t samples = 1);
   void rejected(RecordId id, SimTime now, RejectReason reason);
   void timed_out(RecordId id, SimTime now);

@@ -1,5 +1,5 @@
 // The buckets that a request's time goes into; each nanosecond of its E2E is in exactly one.
-//   front_end      arrival until the engine has it: 0, since no front end is modelled
+//   front_end      from the client until the engine has it: cost.front_end
 //   step_boundary  until the first step that can see it is planned: it came while one ran (one step more under
 //                  asynchronous scheduling)
 //   queue_*        waiting for its first admission, by what kept the head of the line out in each step; as the head, or

@@ -60,7 +60,8 @@ void TimeLedger::change_head(SimTime now, std::optional<RecordId> head) {
 }
 
 void TimeLedger::add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const {
-  o.row[TimeBucket::step_boundary] += (entry.at - arrival).count();
+  o.row[TimeBucket::front_end] += front_end_.count();
+  o.row[TimeBucket::step_boundary] += (entry.at - arrival - front_end_).count();
   std::int64_t rest = (now - entry.at).count();
   for (std::size_t cause = 0; cause < kQueueCauses; ++cause) {
     const std::int64_t waited = cause + 1 < kQueueCauses ? waited_[cause] - entry.waited[cause] : rest;

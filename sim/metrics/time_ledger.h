@@ -33,6 +33,10 @@ struct StepCharge {
 
 class TimeLedger {
  public:
+  TimeLedger() = default;
+  // `front_end`: how long every request is on its way to the engine.
+  explicit TimeLedger(SimTime front_end) : front_end_(front_end) {}
+
   // The request stands in the line; the next step that begins is the first that could take it.
   void queued(RecordId id) { newcomers_.push_back(id); }
 
@@ -103,6 +107,7 @@ class TimeLedger {
   void enter(Open& o, Phase phase, SimTime now) const;
   void count(const TimeRow& row);
 
+  SimTime front_end_;
   std::vector<RecordId> newcomers_;
   std::vector<Entry> entries_;        // by request
   std::vector<std::uint32_t> slots_;  // by request; where it is open, kNoSlot = not

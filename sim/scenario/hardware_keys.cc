@@ -121,6 +121,16 @@ Keys calibration_keys() {
                     .accepts = {{Kind::bandwidth, above(0)}},
                     .required_in = inner,
                     .doc = "2 (n - 1) / n x bytes / this is the rest of its time"});
+    keys.push_back({.path = inner + ".one_shot_limit",
+                    .accepts = {{Kind::bytes, between(0, 1e9)}},
+                    .fallback = "0 B",
+                    .doc = "up to this size every GPU reads all of every other's"});
+    keys.push_back({.path = inner + ".one_shot_latency",
+                    .accepts = {{Kind::time, between(0, 1)}},
+                    .doc = "fixed time of such a one"});
+    keys.push_back({.path = inner + ".one_shot_bandwidth",
+                    .accepts = {{Kind::bandwidth, above(0)}},
+                    .doc = "(n - 1) x bytes / this is the rest of its time"});
   }
   return keys;
 }
@@ -209,6 +219,17 @@ Schema gpu_schema() {
            {"calibration.fp8", "GEMMs with fp8 weights and activations; without it the constants above"},
            {"calibration.all_reduce", "in a CUDA graph, by number of GPUs"},
            {"calibration.all_reduce_eager", "launched one by one, by number of GPUs"}}};
+}
+
+Schema calibration_schema(const NameDocs& shares, const NameDocs& times) {
+  Keys keys{text("source", "", "what was measured, by whom"), text("error", "", "how far the fit is from which data")};
+  for (const NameDoc& share : shares) {
+    keys.push_back({.path = share.name, .accepts = {{Kind::real, above_up_to(0, 4)}}, .doc = share.doc});
+  }
+  for (const NameDoc& time : times) {
+    keys.push_back({.path = time.name, .accepts = {{Kind::time, between(0, 60)}}, .doc = time.doc});
+  }
+  return {"calibration", std::move(keys)};
 }
 
 }  // namespace blockyard::scenario

@@ -11,4 +11,7 @@ namespace blockyard::scenario {
 [[nodiscard]] Schema model_schema(const NameDocs& element_types);
 [[nodiscard]] Schema gpu_schema();
 
+// A calibration file: constants in place of a GPU's own. `shares` and `times` name them.
+[[nodiscard]] Schema calibration_schema(const NameDocs& shares, const NameDocs& times);
+
 }  // namespace blockyard::scenario

@@ -15,6 +15,7 @@ struct Vocabulary {
   NameDocs length_distributions;
   NameDocs max_tokens_rules;
   NameDocs schedulers;
+  NameDocs engine_presets;
   NameDocs queue_orders;
   NameDocs strategies;
   NameDocs reservations;

@@ -11,6 +11,7 @@
 #include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
+#include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/memory_options.h"
 #include "sim/serving/requests.h"
@@ -133,7 +134,7 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.max_model_len = s.max_model_len;
   options.long_prefill_token_threshold = scenario.tokens("engine.long_prefill_token_threshold");
   options.chunked_prefill = scenario.boolean("engine.enable_chunked_prefill");
-  options.reserve_full_isl = scenario.boolean("engine.scheduler_reserve_full_isl");
+  options.reserve_full_isl = reserve_full_isl(scenario);
   options.queue_order = scenario.choice("engine.queue_order");
   // Each change of the pool has its owner only where sequences are walked one by one.
   options.fast_forward = scenario.boolean("engine.fast_forward") && !scenario.boolean("output.memory_events");
@@ -185,7 +186,8 @@ std::optional<kv::BeamModel> beam_model(const Document& scenario) {
   return kv::BeamModel{scenario.real("workload.beam_switch"), static_cast<std::uint64_t>(scenario.integer("seed"))};
 }
 
-std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Served& s, Diagnostics& errors) {
+std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Served& s, const cost::Constants& constants,
+                                            Diagnostics& errors) {
   if (scenario.choice("cost.model") == "fixed") {
     if (!scenario.has_value("cost.step")) {
       errors.add(scenario.place("cost"), "cost.step: the fixed cost model needs it, for example `step: 20 ms`");
@@ -195,11 +197,19 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   }
   cost::RooflineOptions options;
   options.parallelism.tensor = s.tensor_parallel;
-  options.largest_graph = cost::largest_cuda_graph(scenario.integer("engine.max_num_seqs"));
+  options.parallelism.experts = scenario.boolean("hardware.enable_expert_parallel");
+  const std::string& links = scenario.choice("hardware.gpu_links");
+  if (links == "nvlink_pairs") options.parallelism.links = cost::GpuLinks::nvlink_pairs;
+  if (links == "pcie") options.parallelism.links = cost::GpuLinks::pcie;
+  if (links == "nvlink_pairs" && s.gpu.spec.gpu_link_bytes_per_s == 0)
+    errors.add(scenario.place("hardware.gpu_links"), "hardware.gpu_links: " + s.gpu.spec.name + " has no NVLink");
+  options.largest_graph =
+      scenario.boolean("engine.enforce_eager") ? 0 : cost::largest_cuda_graph(scenario.integer("engine.max_num_seqs"));
   options.kv_dtype = s.kv_dtype;
   options.attention_slowdown = scenario.real("cost.attention_slowdown");
   options.table_tokens = std::min<std::int64_t>(65536, scenario.tokens("engine.max_num_batched_tokens").count());
-  return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
+  options.engine = constants.engine;
+  return cost::make_roofline(s.model, s.gpu.spec, constants.calibration, options);
 }
 
 metrics::Slo slo(const Document& scenario) {
@@ -265,7 +275,8 @@ void preemption_options(const Document& scenario, sched::EngineOptions& options,
 
 }  // namespace
 
-Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given) {
+Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
+                  const cost::Constants* constants) {
   Diagnostics errors;
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
@@ -296,8 +307,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const sched::RunningFirstOptions engine = engine_options(scenario, s, errors);
   errors.throw_if_any();
 
-  a.cost = cost_model(scenario, s, errors);
-  const SimTime host_time = scenario.time("cost.host_time");
+  a.constants = constants != nullptr ? *constants : load_constants(scenario, s.gpu);
+  a.cost = cost_model(scenario, s, a.constants, errors);
+  const SimTime host_time = to_time(a.constants.engine.per_step_s);
   if (host_time > SimTime(0)) a.cost = cost::with_host_time(std::move(a.cost), host_time);
   const std::string& scheduler = scenario.choice("engine.scheduler");
   const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
@@ -393,8 +405,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
       static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
   if (!scenario.is_word("admission.abandon_after", "never"))
     a.admission.abandon_after = scenario.time("admission.abandon_after");
+  a.admission.front_end = a.metrics.front_end = to_time(a.constants.front_end_s);
   a.replica.fast_forward = engine.fast_forward;
-  a.replica.async_scheduling = scenario.boolean("engine.async_scheduling");
+  a.replica.async_scheduling = async_scheduling(scenario);
 
   a.requests = std::move(requests.source);
   a.trace = requests.trace;
@@ -414,6 +427,11 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.identity.gpu = s.gpu.spec.name;
   a.identity.gpus = s.tensor_parallel;
   a.identity.provenance.push_back(a.cost->provenance());
+  if (a.constants.front_end_s > 0) {
+    const bool http = scenario.is_word("cost.front_end", "http") && constants == nullptr;
+    a.identity.provenance.push_back(fmt::format("front end: {:.4g} ms a request{}", 1e3 * a.constants.front_end_s,
+                                                http ? ", fitted to three servers of vLLM 0.15 over HTTP" : ""));
+  }
   if (s.max_model_len > Tokens(s.model.max_position_embeddings)) {
     a.identity.notes.push_back(
         fmt::format("engine.max_model_len = {} goes beyond the {} positions that {} was made for",

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cost/constants.h"
 #include "sim/cost/cost_model.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
@@ -37,11 +38,13 @@ struct Assembly {
   AdmissionOptions admission;
   ReplicaOptions replica;
   metrics::Collector::Options metrics;
+  cost::Constants constants;   // that the times come from
   metrics::Identity identity;  // names and provenance for the report
 };
 
-// `requests` takes the place of the scenario's workload. Throws InputError with everything that is wrong.
+// `requests` takes the place of the scenario's workload, `constants` that of all it says of times. Throws InputError
+// with everything that is wrong.
 [[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs,
-                                const RequestsOverride* requests = nullptr);
+                                const RequestsOverride* requests = nullptr, const cost::Constants* constants = nullptr);
 
 }  // namespace blockyard::serving

@@ -89,7 +89,17 @@ std::map<std::int64_t, cost::AllReduce> bind_all_reduce(const Document& d, const
   for (const std::int64_t gpus : {2, 4, 8}) {
     const std::string inner = section + std::to_string(gpus);
     if (!d.is_set(inner)) continue;
-    table[gpus] = {to_seconds(d.time(inner + ".latency")), d.bandwidth(inner + ".bus_bandwidth")};
+    cost::AllReduce& entry = table[gpus];
+    entry.latency_s = to_seconds(d.time(inner + ".latency"));
+    entry.bus_bandwidth_bytes_per_s = d.bandwidth(inner + ".bus_bandwidth");
+    entry.one_shot_bytes = static_cast<double>(d.bytes(inner + ".one_shot_limit").count());
+    if (entry.one_shot_bytes == 0) continue;
+    if (!d.has_value(inner + ".one_shot_latency") || !d.has_value(inner + ".one_shot_bandwidth")) {
+      throw InputError(d.place(inner + ".one_shot_limit"),
+                       inner + ".one_shot_limit: it needs one_shot_latency and one_shot_bandwidth beside it");
+    }
+    entry.one_shot_latency_s = to_seconds(d.time(inner + ".one_shot_latency"));
+    entry.one_shot_bytes_per_s = d.bandwidth(inner + ".one_shot_bandwidth");
   }
   return table;
 }
@@ -192,6 +202,40 @@ model::ModelSpec model_named(const std::string& name_or_file, const fs::path& co
 
 GpuEntry gpu_named(const std::string& name_or_file, const fs::path& configs) {
   return read_gpu(named_file(name_or_file, configs / "gpus", "gpu"));
+}
+
+cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu) {
+  cost::Constants constants{gpu.calibration, {}, 0};
+  const bool from_file = scenario.is("cost.calibration", scenario::Kind::file);
+  if (from_file) {
+    NameDocs shares;
+    NameDocs times;
+    for (const cost::ConstantDoc& c : cost::constant_docs()) {
+      (c.kind == cost::ConstantKind::share ? shares : times).push_back({std::string(c.name), std::string(c.doc)});
+    }
+    const Document file =
+        scenario::load(scenario.file("cost.calibration"), scenario::calibration_schema(shares, times));
+    for (const cost::ConstantDoc& c : cost::constant_docs()) {
+      if (!file.has_value(c.name)) continue;
+      c.of(constants) = c.kind == cost::ConstantKind::share ? file.real(c.name) : to_seconds(file.time(c.name));
+    }
+    constants.calibration.source = file.text("source") + "; the others: " + gpu.calibration.source;
+    constants.calibration.error = file.text("error");
+    constants.calibration.generic = false;
+  }
+  const auto host = [&](const char* key, Seconds& value) {
+    if (scenario.is_set(key) || !from_file) value = to_seconds(scenario.time(key));
+  };
+  host("cost.host_time", constants.engine.per_step_s);
+  host("cost.host_sequence", constants.engine.per_sequence_s);
+  host("cost.host_rank", constants.engine.per_rank_s);
+  if (!scenario.is_set("cost.front_end") && from_file) return constants;
+  if (scenario.is("cost.front_end", scenario::Kind::time)) {
+    constants.front_end_s = to_seconds(scenario.time("cost.front_end"));
+  } else {
+    constants.front_end_s = scenario.is_word("cost.front_end", "http") ? cost::kHttpFrontEnd : 0;
+  }
+  return constants;
 }
 
 }  // namespace blockyard::serving

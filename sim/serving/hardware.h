@@ -5,6 +5,7 @@
 #include <string>
 
 #include "sim/cost/calibration.h"
+#include "sim/cost/constants.h"
 #include "sim/model/gpu_spec.h"
 #include "sim/model/model_spec.h"
 #include "sim/scenario/document.h"
@@ -24,6 +25,9 @@ struct GpuEntry {
 // What the scenario's key `path` names: an entry's name, a path to a file like one, or (models) a Hugging Face
 // config.json. Throws InputError with everything that is wrong in the file.
 [[nodiscard]] model::ModelSpec load_model(const scenario::Document& scenario, const std::filesystem::path& configs);
+// The constants of a run: the GPU's own, those of the file that cost.calibration names, and what the section `cost`
+// says itself, each before the one before it.
+[[nodiscard]] cost::Constants load_constants(const scenario::Document& scenario, const GpuEntry& gpu);
 // An entry of configs/models, or a Hugging Face config.json.
 [[nodiscard]] model::ModelSpec load_model_file(const std::filesystem::path& file);
 [[nodiscard]] GpuEntry load_gpu(const scenario::Document& scenario, const std::filesystem::path& configs);

@@ -16,6 +16,7 @@
 #include "sim/sched/preemption/victim.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/waiting_queue.h"
+#include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/workload/generator.h"
 #include "sim/workload/max_tokens.h"
@@ -108,6 +109,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .length_distributions = docs_of(workload::length_distributions()),
           .max_tokens_rules = docs_of(workload::max_tokens_rules()),
           .schedulers = sched::schedulers(),
+          .engine_presets = engine_presets(),
           .queue_orders = sched::queue_orders(),
           .strategies = kv::strategies(),
           .reservations = kv::reservations(),
@@ -126,6 +128,7 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
   return {{"models", with_figures(v.models, configs, model_line)},
           {"gpus", with_figures(v.gpus, configs, gpu_line)},
           {"schedulers", v.schedulers},
+          {"engine_presets", v.engine_presets},
           {"queue_orders", v.queue_orders},
           {"strategies", v.strategies},
           {"reservations", v.reservations},

@@ -37,7 +37,7 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
 }  // namespace
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
-  Assembly a = assemble(scenario, configs, control.requests);
+  Assembly a = assemble(scenario, configs, control.requests, control.constants);
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
   if (control.time_series) collector.time().keep_rows();

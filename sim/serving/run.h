@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "sim/base/memory_change.h"
+#include "sim/cost/constants.h"
 #include "sim/metrics/collector.h"
 #include "sim/metrics/summary.h"
 #include "sim/scenario/document.h"
@@ -19,6 +20,7 @@ struct RunControl {
   // Asked now and then; false ends the run with what is done. `expected` = requests there will be, where known.
   std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on{};
   bool time_series = false;                    // keep the rows of timeseries.csv, and of each request's time
+  const cost::Constants* constants = nullptr;  // in place of the scenario's
   const RequestsOverride* requests = nullptr;  // in place of the scenario's workload
   // Is told of each change of the pool, with the bytes of a piece of its partition. Asked for, the run walks every
   // step.

@@ -58,12 +58,12 @@ bool Simulation::refill() {
 }
 
 void Simulation::schedule_arrival() {
-  if (refill()) events_.push(buffer_[next_].arrival, kArrivalRank, Arrival{});
+  if (refill()) events_.push(buffer_[next_].arrival + admission_.front_end, kArrivalRank, Arrival{});
 }
 
 // All requests of one instant; then the next arrival is scheduled.
 void Simulation::arrive(SimTime now) {
-  while (refill() && buffer_[next_].arrival == now) {
+  while (refill() && buffer_[next_].arrival + admission_.front_end == now) {
     const workload::Request& request = buffer_[next_++];
     ++arrived_;
     const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens, request.samples);
@@ -81,7 +81,9 @@ void Simulation::arrive(SimTime now) {
     }
     replica_->arrive(now, id, request);
     if (admission_.abandon_after) {
-      const SimTime until = *admission_.abandon_after < kNever - now ? now + *admission_.abandon_after : kNever;
+      const SimTime sent = request.arrival;
+      const SimTime until =
+          *admission_.abandon_after < kNever - sent ? std::max(now, sent + *admission_.abandon_after) : kNever;
       if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
       patience_.emplace_back(until, id);
     }

@@ -1,7 +1,8 @@
-// One run: requests arrive from their source, the replica steps, simulated time goes from event to event until nothing
-// is left. Order at one instant: arrivals first, then the end of a step and the start of the next, so that a request
-// that arrives as a step ends is seen by the next one. Law: arrived == finished + rejected + timed out + unfinished.
-// Cost: O(1) a request beside its steps; requests are read as they are needed.
+// One run: requests arrive from their source, the front end's time after they were sent, the replica steps, simulated
+// time goes from event to event until nothing is left. Order at one instant: arrivals first, then the end of a step and
+// the start of the next, so that a request that arrives as a step ends is seen by the next one. Law: arrived ==
+// finished + rejected + timed out + unfinished. Cost: O(1) a request beside its steps; requests are read as they are
+// needed.
 #pragma once
 
 #include <array>
@@ -30,6 +31,7 @@ struct AdmissionOptions {
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;
+  SimTime front_end;                     // what a request takes from its client to the engine
   std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
 };
 

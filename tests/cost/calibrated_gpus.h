@@ -41,7 +41,9 @@ inline CalibratedGpu a100() {
   g.calibration.prefill_memory_efficiency = 0.433;
   g.calibration.prefill_overhead_s = 12e-6;
   g.calibration.stream_bytes_per_s = 23e9;
-  g.calibration.all_reduce = {{2, {5.0e-6, 180e9}}, {4, {5.6e-6, 178e9}}, {8, {6.7e-6, 183e9}}};
+  g.calibration.all_reduce = {
+      {2, {5.0e-6, 180e9}}, {4, {7.6e-6, 160e9, 524288, 5.3e-6, 167e9}}, {8, {10.7e-6, 168e9, 262144, 5.9e-6, 168e9}}};
+  g.calibration.all_reduce_eager = {{2, {42.8e-6, 161e9}}, {4, {44.5e-6, 181e9}}, {8, {43.8e-6, 187e9}}};
   return g;
 }
 
@@ -53,7 +55,11 @@ inline CalibratedGpu h100() {
   g.calibration.soft_max_exponent = kMaxForm;
   g.calibration.attention_form = AttentionForm::as_gemm;
   g.calibration.elementwise_form = ElementwiseForm::separate;
-  g.calibration.all_reduce = {{2, {4.3e-6, 274e9}}, {4, {4.8e-6, 297e9}}, {8, {5.2e-6, 357e9}}};
+  g.calibration.all_reduce = {
+      {2, {4.3e-6, 274e9}}, {4, {7.3e-6, 284e9, 524288, 4.5e-6, 264e9}}, {8, {9.3e-6, 352e9, 262144, 4.6e-6, 292e9}}};
+  g.calibration.all_reduce_eager = {{2, {20.4e-6, 255e9}}, {4, {23.1e-6, 301e9}}, {8, {24.4e-6, 367e9}}};
+  g.calibration.fp8 = GemmEfficiency{0.492, 0.877, 6.77e-6};
+  g.gpu.fp8_flops_per_s = 1979e12;
   return g;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "sim/cost/attention_time.h"
+#include "sim/cost/cuda_graphs.h"
 #include "tests/cost/calibrated_gpus.h"
 #include "tests/model/published_models.h"
 
@@ -55,6 +56,75 @@ TEST_CASE("distinct experts touched") {
 
 // Each GPU sends 2 (n - 1) / n of the message: 4 GPUs, 100 bytes at 10 byte/s: 1.5 x 10 s + 3 s.
 TEST_CASE("an all-reduce") { CHECK(all_reduce_seconds({3, 10}, 4, 100) == Approx(18)); }
+
+TEST_CASE("a small all-reduce goes in one shot, and a larger one never takes less") {
+  const AllReduce two_shot_is_faster{2e-6, 100e9, 1000, 1e-6, 1e6};
+  CHECK(all_reduce_seconds(two_shot_is_faster, 4, 1000) == Approx(1e-6 + 3e-3));
+  CHECK(all_reduce_seconds(two_shot_is_faster, 4, 1001) == Approx(1e-6 + 3e-3));
+  const AllReduce h = h100().calibration.all_reduce.at(4);
+  // AIConfigurator, vLLM 0.19: 7.1 us for 256 KiB, 18.5 us for 2 MiB.
+  CHECK(all_reduce_seconds(h, 4, 262'144) * 1e6 == Approx(7.1).epsilon(0.06));
+  CHECK(all_reduce_seconds(h, 4, 2'097'152) * 1e6 == Approx(18.5).epsilon(0.06));
+}
+
+TEST_CASE("links of other kinds, and launches one by one, cost more") {
+  const CalibratedGpu g = h100();
+  const auto seconds = [&](GpuLinks links, bool eager) {
+    return all_reduce_seconds(all_reduce_for(g.calibration, g.gpu, 4, links, eager).constants, 4, 1e6);
+  };
+  CHECK(seconds(GpuLinks::own, true) > seconds(GpuLinks::own, false));
+  CHECK(seconds(GpuLinks::nvlink_pairs, false) > seconds(GpuLinks::own, false));
+  CHECK(seconds(GpuLinks::pcie, false) > seconds(GpuLinks::nvlink_pairs, false));
+  CHECK(all_reduce_for(g.calibration, g.gpu, 4, GpuLinks::own, true).measured);
+  CHECK_FALSE(all_reduce_for(g.calibration, g.gpu, 4, GpuLinks::pcie).measured);
+}
+
+TEST_CASE("steps are padded to the size of their CUDA graph") {
+  CHECK(padded_tokens(1, 512) == 1);
+  CHECK(padded_tokens(3, 512) == 4);
+  CHECK(padded_tokens(9, 512) == 16);
+  CHECK(padded_tokens(257, 512) == 272);
+  CHECK(padded_tokens(513, 512) == 513);
+  CHECK(padded_tokens(9, 0) == 9);
+  CHECK(largest_cuda_graph(64) == 128);
+  CHECK(largest_cuda_graph(1024) == 512);
+  for (std::int64_t largest : {0, 2, 100, 512}) {
+    for (std::int64_t n = 1; n < 600; ++n) {
+      CHECK(padded_tokens(n, largest) >= n);
+      CHECK(padded_tokens(n, largest) <= padded_tokens(n + 1, largest));
+    }
+  }
+}
+
+TEST_CASE("weights of 8 bits: fp8 tensor cores where there are any, else converted on the way") {
+  const CalibratedGpu h = h100();
+  // 4096 rows, bound by compute: 2 M N K / (0.492 x 1979 TFLOP/s) + 6.77 us.
+  const double flops = 2.0 * 4096 * 4096 * 4096;
+  CHECK(GemmRoofline::for_weights(h.gpu, h.calibration, model::ElementType::fp8).gemm(1, 4096, 4096, 4096, 1) ==
+        Approx(flops / (0.492 * 1979e12) + 6.77e-6));
+  const CalibratedGpu a = ideal(1e15, 1e30);
+  CHECK(GemmRoofline::for_weights(a.gpu, a.calibration, model::ElementType::int8).gemm(1, 4096, 4096, 4096, 1) ==
+        Approx(flops / (0.9 * 1e15)));
+  CHECK(GemmRoofline::for_weights(a.gpu, a.calibration, model::ElementType::bf16).gemm(1, 4096, 4096, 4096, 2) ==
+        Approx(flops / 1e15));
+}
+
+// Llama-2-7B over 8 A100: 4 heads, one query head a KV head. 4096 tokens of one head are 2 MiB: at 23 GB/s 91.2 us.
+TEST_CASE("FlashAttention-2 leaves a sequence without grouped heads to one SM") {
+  const AttentionTime attention(model::llama_2_7b(), a100().gpu, a100().calibration, 8, model::ElementType::bf16);
+  StepWork work;
+  work.decode_sequences = 1;
+  work.decode_kv_tokens = work.decode_longest = 4096;
+  CHECK(attention.seconds(work) / 32 == Approx(4096 * 512 / 23e9 + 12e-6));
+  // Many sequences are bound by the bytes of all.
+  work.decode_sequences = 256;
+  work.decode_kv_tokens = 256 * 4096;
+  CHECK(attention.seconds(work) / 32 == Approx(256.0 * 4096 * 4 * 512 / (0.71 * 2039e9) + 12e-6));
+  const AttentionTime grouped(model::llama_3_8b(), a100().gpu, a100().calibration, 4, model::ElementType::bf16);
+  work.decode_sequences = 1;
+  work.decode_kv_tokens = 4096;
+  CHECK(grouped.seconds(work) / 32 == Approx(4096 * 2 * 512 / (0.71 * 2039e9) + 19.2e-6));
+}
 
 TEST_CASE("an all-reduce that was not measured borrows from like links") {
   CHECK(all_reduce_for(a100().calibration, a100().gpu, 4).measured);

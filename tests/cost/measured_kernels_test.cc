@@ -135,7 +135,7 @@ TEST_CASE("prefill attention with its own constants") {
       StepWork work;
       work.prefill_sequences = sequences;
       work.prefill_tokens = work.prefill_kv_tokens = sequences * length;
-      work.prefill_pairs = static_cast<double>(sequences) * attention.pairs(static_cast<double>(length), 0);
+      work.prefill_pairs = static_cast<double>(sequences) * attention.pairs(length, 0);
       errors.add(attention.seconds(work) * 1e6, std::stod(row.at("t_us")));
     }
     if (errors.rows == 0) continue;

@@ -307,3 +307,14 @@ TEST_CASE("a sequence of vllm-v0 may grow one token beyond max_model_len, and wh
   CHECK(run_v0(33, 4).output_tokens == 14);
   CHECK(run_v0(31, 4).output_tokens == 12);
 }
+
+// A front end of 3 ms on steps of 10 ms: a lone request of two tokens has its first after 3 + 10 ms and its last after
+// 3 + 20 ms, of which the front end's bucket holds 3; the makespan begins with the client.
+TEST_CASE("a front end comes before everything and shows in every time of the client") {
+  const TraceFile trace({{SimTime(0), 100, 2, ""}});
+  const metrics::Summary s = run(small_engine(trace), {"cost.front_end=3 ms"}).summary;
+  CHECK(*s.admission.mean_s == Approx(seconds(3)).epsilon(1e-14));
+  CHECK(*s.ttft.mean_s == Approx(seconds(13)).epsilon(1e-14));
+  CHECK(*s.e2e.mean_s == Approx(seconds(23)).epsilon(1e-14));
+  CHECK(s.makespan_s == Approx(seconds(23)).epsilon(1e-14));
+}

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/serving/assemble.h"
+#include "sim/serving/engine_preset.h"
 #include "sim/study/conform/replay.h"
 
 namespace blockyard::study {
@@ -34,7 +35,7 @@ void refuse_what_the_format_cannot_say(const Document& scenario, Diagnostics& er
   refuse(scheduler != "vllm-v1" && scheduler != "vllm-v0", "engine.scheduler",
          "only vllm-v1 and vllm-v0 have a recorded form");
   refuse(scenario.choice("kv_cache.strategy") != "paged", "kv_cache.strategy", "recorded runs are of paged memory");
-  refuse(scenario.boolean("engine.async_scheduling"), "engine.async_scheduling", "recorded runs are synchronous");
+  refuse(serving::async_scheduling(scenario), "engine.async_scheduling", "recorded runs are synchronous");
   refuse(!scenario.is_word("admission.watermark", "engine"), "admission.watermark",
          "recorded runs have the engine's own");
   refuse(!scenario.is_word("admission.max_queue", "unlimited"), "admission.max_queue",
@@ -98,7 +99,7 @@ Json header_json(const Document& scenario, const serving::Assembly& a, const See
   if (v1) config["long_prefill_token_threshold"] = scenario.tokens("engine.long_prefill_token_threshold").count();
   config["enable_chunked_prefill"] = scenario.boolean("engine.enable_chunked_prefill");
   config["enable_prefix_caching"] = cached;
-  if (v1 && scenario.boolean("engine.scheduler_reserve_full_isl")) config["scheduler_reserve_full_isl"] = true;
+  if (v1 && serving::reserve_full_isl(scenario)) config["scheduler_reserve_full_isl"] = true;
   if (!v1) config["preemption_mode"] = scenario.choice("preemption.mode");
   config["frontend_check"] = true;
   if (seen.stopped) config["max_steps"] = seen.steps;

@@ -94,7 +94,7 @@ Validation validate(const scenario::Document& scenario, const std::filesystem::p
                     const ValidateOptions& options) {
   const serving::RequestsOverride requests = requests_of(run);
   serving::RunResult result =
-      serving::run(scenario, configs, {.go_on = options.go_on, .time_series = false, .requests = &requests});
+      serving::run(scenario, configs, {.go_on = options.go_on, .constants = options.constants, .requests = &requests});
   Validation v;
   v.file = run.file;
   v.format = run.format;

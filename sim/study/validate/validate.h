@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cost/constants.h"
 #include "sim/metrics/quantiles.h"
 #include "sim/metrics/summary.h"
 #include "sim/scenario/document.h"
@@ -56,6 +57,7 @@ struct ValidateOptions {
   std::int64_t leave_out_first = 0;  // requests of a server still warming up: simulated, not compared
   std::int64_t first = 0;            // compare requests of index [first, last) only
   std::int64_t last = INT64_MAX;
+  const cost::Constants* constants = nullptr;  // in place of the scenario's
   std::function<bool(const serving::RunProgress&, std::optional<std::int64_t>)> go_on{};
 };
 

@@ -1,0 +1,96 @@
+// blockyard calibrate: constants of the cost model fitted to a measured server.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ostream>
+
+#include "sim/base/diagnostics.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/config_folder.h"
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
+#include "sim/study/calibrate/calibrate.h"
+#include "sim/workload/atomic_file.h"
+
+namespace blockyard::cli {
+namespace {
+
+std::vector<std::string> constants_of(const Options& options) {
+  const std::string text = options.value_of("fit").value_or("efficiency,host_time,front_end");
+  std::vector<std::string> fit;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, comma - at);
+    const std::vector<std::string> constants = study::constants_named(name);
+    if (constants.empty()) {
+      const std::vector<std::string> names = study::constant_names();
+      options.fail(fmt::format("--fit: no constant \"{}\"{} (constants: {})", name, did_you_mean(name, names),
+                               fmt::join(names, ", ")));
+    }
+    for (const std::string& constant : constants) {
+      if (std::ranges::find(fit, constant) == fit.end()) fit.push_back(constant);
+    }
+    at = comma + 1;
+  }
+  return fit;
+}
+
+double number_of(const Options& options, const std::string& name, double fallback, double high) {
+  const auto text = options.value_of(name);
+  if (!text) return fallback;
+  double number = -1;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  if (error != std::errc() || end != text->data() + text->size() || !(number >= 0 && number <= high))
+    options.fail(fmt::format("--{}: expected a number from 0 to {}, found \"{}\"", name, high, *text));
+  return number;
+}
+
+}  // namespace
+
+ExitStatus calibrate(const Arguments& arguments, Streams streams) {
+  Options options("blockyard calibrate", "fit constants of the cost model to a measured server");
+  options.words("SCENARIO", 1, 1, "the engine as it was run; arrivals and lengths are taken from the measured file");
+  options.value("measured", "FILE", "measured requests, as for `validate`");
+  options.value("fit", "A,B,...", "constants to fit, the surest first (default: efficiency,host_time,front_end)");
+  options.value("holdout", "SHARE", "share of the requests, from the end, that only judge (default: 0.3)");
+  options.value("leave-out-first", "N", "the first N requests are simulated and neither fitted nor judged");
+  options.values("set", "KEY=VALUE", "set a key of the scenario; wins over the file");
+  options.value("out", "FILE", "the YAML for cost.calibration (default: SCENARIO's name with .calibration.yaml, here)");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+
+  const auto file = options.value_of("measured");
+  if (!file) options.fail("--measured is missing: which requests shall be fitted?");
+  const std::filesystem::path scenario_file = options.words().front();
+  const std::string out = options.value_of("out").value_or(scenario_file.stem().string() + ".calibration.yaml");
+  study::CalibrateOptions how;
+  how.fit = constants_of(options);
+  how.holdout = number_of(options, "holdout", 0.3, 0.9);
+  how.leave_out_first = static_cast<std::int64_t>(number_of(options, "leave-out-first", 0, 1e9));
+
+  const std::filesystem::path configs = config_folder();
+  const scenario::Document scenario =
+      scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
+  const study::MeasuredRun run = study::read_measured(*file);
+  const Interrupt interrupt;
+  how.go_on = [&](int runs) {
+    if (streams.err_is_terminal) streams.err << fmt::format("\r{} runs", runs) << std::flush;
+    return !interrupt.raised();
+  };
+  const study::Calibrated calibrated = study::calibrate(scenario, configs, run, how);
+  if (streams.err_is_terminal) streams.err << '\r';
+  if (calibrated.interrupted) {
+    streams.err << "blockyard calibrate: interrupted: nothing is written\n";
+    return ExitStatus::interrupted;
+  }
+  workload::AtomicFile yaml(out);
+  yaml.write(study::calibration_yaml(calibrated));
+  yaml.commit();
+  streams.out << study::print_calibration(calibrated)
+              << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
+  return ExitStatus::done;
+}
+
+}  // namespace blockyard::cli

@@ -1,0 +1,196 @@
+#include "sim/study/calibrate/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "sim/base/diagnostics.h"
+#include "sim/serving/assemble.h"
+
+namespace blockyard::study {
+namespace {
+
+struct Group {
+  std::string_view name;
+  std::vector<std::string> members;
+};
+
+const std::array<Group, 4>& groups() {
+  static const std::array<Group, 4> kGroups{{{"efficiency", {"memory_efficiency", "compute_efficiency"}},
+                                             {"attention", {"decode_memory_efficiency", "prefill_compute_efficiency"}},
+                                             {"overhead", {"kernel_overhead", "host_time"}},
+                                             {"host", {"host_time", "host_sequence", "host_rank"}}}};
+  return kGroups;
+}
+
+const cost::ConstantDoc& doc_of(const std::string& name) {
+  const auto docs = cost::constant_docs();
+  const auto found = std::ranges::find(docs, name, &cost::ConstantDoc::name);
+  CHECK_LAW(found != docs.end(), "no constant {}", name);
+  return *found;
+}
+
+struct Interrupted {};
+
+class Trials {
+ public:
+  Trials(const scenario::Document& scenario, const std::filesystem::path& configs, const MeasuredRun& run,
+         const CalibrateOptions& options, const cost::Constants& start)
+      : scenario_(&scenario),
+        configs_(&configs),
+        run_(&run),
+        options_(&options),
+        requests_(requests_of(run)),
+        constants_(start) {}
+
+  [[nodiscard]] cost::Constants with(const std::vector<double>& values) const {
+    cost::Constants constants = constants_;
+    for (std::size_t i = 0; i < values.size(); ++i) doc_of(options_->fit[i]).of(constants) = values[i];
+    return constants;
+  }
+
+  // Relative errors of the times of requests [first, last), group by group. One that was turned away has no time: it
+  // counts as one that took twice as long.
+  std::vector<double> residuals(const std::vector<double>& values, std::size_t first, std::size_t last) {
+    if (options_->go_on && !options_->go_on(runs_)) throw Interrupted{};
+    ++runs_;
+    const cost::Constants constants = with(values);
+    const serving::RunResult result =
+        serving::run(*scenario_, *configs_, {.constants = &constants, .requests = &requests_});
+    constexpr std::size_t kGroups = 60;
+    constexpr std::size_t kFewestInAGroup = 5;
+    const std::size_t size = std::max(kFewestInAGroup, (last - first) / kGroups);
+    std::vector<double> errors;
+    for (std::size_t begin = first; begin < last; begin += size) {
+      add_group(result.collector.records(), begin, std::min(last, begin + size), errors);
+    }
+    return errors;
+  }
+  [[nodiscard]] int runs() const { return runs_; }
+
+  Validation judge(const cost::Constants& constants, std::int64_t first, std::int64_t last) const {
+    ValidateOptions how;
+    how.first = first;
+    how.last = last;
+    how.constants = &constants;
+    return validate(*scenario_, *configs_, *run_, how);
+  }
+
+ private:
+  struct Mean {
+    double sum = 0;
+    int count = 0;
+    void add(double measured, SimTime simulated, bool served, std::int64_t parts = 1) {
+      if (!(measured > 0)) return;
+      const double time = static_cast<double>(simulated.count()) / static_cast<double>(parts);
+      sum += served ? time / measured - 1 : 1;
+      ++count;
+    }
+  };
+
+  void add_group(const std::vector<metrics::RequestRecord>& records, std::size_t begin, std::size_t end,
+                 std::vector<double>& errors) const {
+    Mean ttft;
+    Mean tpot;
+    Mean e2e;
+    for (std::size_t i = begin; i < end; ++i) {
+      const MeasuredRequest& m = run_->requests[i];
+      const metrics::RequestRecord& s = records.at(i);
+      const bool served = s.outcome == metrics::Outcome::finished;
+      if (m.ttft) ttft.add(static_cast<double>(m.ttft->count()), s.first_token - s.arrival, served);
+      if (m.tpot_ns) tpot.add(*m.tpot_ns, s.ended - s.first_token, served, m.output_tokens.count() - 1);
+      if (m.e2e) e2e.add(static_cast<double>(m.e2e->count()), s.ended - s.arrival, served);
+    }
+    for (const Mean& mean : {ttft, tpot, e2e}) errors.push_back(mean.count > 0 ? mean.sum / mean.count : 0);
+  }
+
+  const scenario::Document* scenario_;
+  const std::filesystem::path* configs_;
+  const MeasuredRun* run_;
+  const CalibrateOptions* options_;
+  serving::RequestsOverride requests_;
+  cost::Constants constants_;
+  int runs_ = 0;
+};
+
+FitParameter parameter_of(const cost::ConstantDoc& doc, double start) {
+  FitParameter p;
+  p.low = std::min(doc.low, start);
+  p.high = std::max(doc.high, start);
+  p.start = start;
+  p.scale = doc.kind == cost::ConstantKind::share ? start : std::max(start, doc.high / 10);
+  return p;
+}
+
+}  // namespace
+
+std::vector<std::string> constant_names() {
+  std::vector<std::string> names;
+  for (const Group& group : groups()) names.emplace_back(group.name);
+  for (const cost::ConstantDoc& doc : cost::constant_docs()) names.emplace_back(doc.name);
+  return names;
+}
+
+std::vector<std::string> constants_named(const std::string& name) {
+  for (const Group& group : groups()) {
+    if (group.name == name) return group.members;
+  }
+  for (const cost::ConstantDoc& doc : cost::constant_docs()) {
+    if (doc.name == name) return {name};
+  }
+  return {};
+}
+
+Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::path& configs, const MeasuredRun& run,
+                     const CalibrateOptions& options) {
+  if (scenario.choice("cost.model") != "roofline")
+    throw InputError(scenario.place("cost.model"), "cost.model: only the roofline has constants to fit");
+  const auto all = static_cast<std::int64_t>(run.requests.size());
+  const std::int64_t first = std::min(options.leave_out_first, all);
+  const std::int64_t part = all - std::llround(options.holdout * static_cast<double>(all - first));
+  constexpr std::int64_t kFewest = 10;
+  if (part - first < kFewest || all - part < kFewest)
+    throw InputError(Place{run.file}, fmt::format("{} requests to fit and {} held out; both need {} or more",
+                                                  part - first, all - part, kFewest));
+
+  const serving::RequestsOverride requests = requests_of(run);
+  Calibrated c;
+  const cost::Constants start = serving::assemble(scenario, configs, &requests).constants;
+  c.result = start;
+  Trials trials(scenario, configs, run, options, start);
+  std::vector<FitParameter> parameters;
+  for (const std::string& name : options.fit) {
+    cost::Constants at = start;
+    parameters.push_back(parameter_of(doc_of(name), doc_of(name).of(at)));
+  }
+  std::vector<double> values;
+  try {
+    const Fit fit = fit_least_squares(parameters, [&](const std::vector<double>& v) {
+      return trials.residuals(v, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
+    });
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const FittedParameter& p = fit.parameters[i];
+      values.push_back(p.value);
+      c.constants.push_back({options.fit[i], doc_of(options.fit[i]).kind, parameters[i].start, p,
+                             p.identified == Identified::like_another ? options.fit[p.like] : ""});
+    }
+  } catch (const Interrupted&) {
+    c.interrupted = true;
+    return c;
+  }
+  c.result = trials.with(values);
+  c.runs = trials.runs();
+  c.fitted_requests = part - first;
+  c.held_out_requests = all - part;
+  c.before = trials.judge(start, part, all);
+  c.after = trials.judge(c.result, part, all);
+  c.fitted_before = trials.judge(start, first, part);
+  c.fitted_after = trials.judge(c.result, first, part);
+  return c;
+}
+
+}  // namespace blockyard::study

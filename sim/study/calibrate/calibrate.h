@@ -1,0 +1,62 @@
+// Constants of the cost model fitted to a measured server. The requests are parted by arrival: the first ones are
+// fitted, the last ones, the held-out part, only judge. Every trial simulates the whole run. Fitted are the relative
+// errors of TTFT, TPOT and E2E, as far as they were measured, all alike, each the mean over a few requests that came
+// one after the other: alone, a request's TTFT jumps by a step as it just meets or misses a plan. Cost: some ten runs
+// for each constant.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/cost/constants.h"
+#include "sim/scenario/document.h"
+#include "sim/study/calibrate/least_squares.h"
+#include "sim/study/validate/validate.h"
+
+namespace blockyard::study {
+
+// Names that stand for several constants: "efficiency", "attention", "overhead", "host".
+[[nodiscard]] std::vector<std::string> constants_named(const std::string& name);  // empty: no such name
+[[nodiscard]] std::vector<std::string> constant_names();                          // all that --fit takes
+
+struct CalibrateOptions {
+  std::vector<std::string>
+      fit;               // constants, in order of importance: of two that cannot be told apart the first is fitted
+  double holdout = 0.3;  // share of the requests, from the end
+  std::int64_t leave_out_first = 0;
+  std::function<bool(int evaluations)> go_on;  // asked before each run; false ends with what there is
+};
+
+struct FittedConstant {
+  std::string name;
+  cost::ConstantKind kind = cost::ConstantKind::share;
+  double before = 0;
+  FittedParameter fitted;
+  std::string like;  // the one it cannot be told apart from
+};
+
+struct Calibrated {
+  std::vector<FittedConstant> constants;
+  cost::Constants result;
+  std::int64_t fitted_requests = 0;
+  std::int64_t held_out_requests = 0;
+  int runs = 0;
+  bool interrupted = false;
+  Validation before;  // on the held-out part
+  Validation after;
+  Validation fitted_before;  // on the fitted part
+  Validation fitted_after;
+};
+
+// Throws InputError for names that are none and data too few to part.
+[[nodiscard]] Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::path& configs,
+                                   const MeasuredRun& run, const CalibrateOptions& options);
+
+[[nodiscard]] std::string print_calibration(const Calibrated& calibrated);
+// The YAML that `cost.calibration` takes.
+[[nodiscard]] std::string calibration_yaml(const Calibrated& calibrated);
+
+}  // namespace blockyard::study

@@ -1,0 +1,72 @@
+#include "sim/study/calibrate/least_squares.h"
+
+#include <rapidcheck.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace blockyard::study;
+
+namespace {
+
+// y = a exp(-b t) + c at 40 points.
+std::vector<double> decay(const std::vector<double>& v, double a, double b, double c) {
+  std::vector<double> residuals;
+  for (int i = 0; i < 40; ++i) {
+    const double t = i / 10.0;
+    residuals.push_back(v[0] * std::exp(-v[1] * t) + v[2] - (a * std::exp(-b * t) + c));
+  }
+  return residuals;
+}
+
+}  // namespace
+
+TEST_CASE("a fit finds the constants that made the data") {
+  REQUIRE(rc::check([] {
+    const double a = *rc::gen::inRange(50, 200) / 100.0;
+    const double b = *rc::gen::inRange(50, 200) / 100.0;
+    const double c = *rc::gen::inRange(0, 50) / 100.0;
+    const Fit fit = fit_least_squares({{1, 0.1, 5, 1}, {1, 0.1, 5, 1}, {0.2, 0, 1, 0.2}},
+                                      [&](const std::vector<double>& v) { return decay(v, a, b, c); },
+                                      {.most_iterations = 60, .least_gain = 1e-9});
+    RC_ASSERT(std::abs(fit.parameters[0].value - a) < 0.02);
+    RC_ASSERT(std::abs(fit.parameters[1].value - b) < 0.02);
+    RC_ASSERT(std::abs(fit.parameters[2].value - c) < 0.02);
+    RC_ASSERT(fit.sum_after <= fit.sum_before);
+  }));
+}
+
+TEST_CASE("a fit stays within its bounds and says where the data ask for more") {
+  const Fit fit = fit_least_squares({{1, 0.5, 1.5, 1}}, [](const std::vector<double>& v) {
+    return std::vector<double>{v[0] - 3, v[0] - 3.1, v[0] - 2.9};
+  });
+  CHECK(fit.parameters[0].value == 1.5);
+  CHECK(fit.parameters[0].at_bound);
+}
+
+TEST_CASE("what the data cannot tell keeps its start, and is named") {
+  // The second changes nothing; the third does what the first does.
+  const Fit fit =
+      fit_least_squares({{1, 0, 5, 1}, {2, 0, 5, 1}, {0.5, 0, 5, 1}, {0, -5, 5, 1}}, [](const std::vector<double>& v) {
+        std::vector<double> r;
+        for (int i = 0; i < 20; ++i) r.push_back(v[0] + v[2] + v[3] * i * 0.1 - 2.2);
+        return r;
+      });
+  CHECK(fit.parameters[0].identified == Identified::yes);
+  CHECK(fit.parameters[0].value == Approx(1.7).margin(1e-3));
+  CHECK(fit.parameters[1].identified == Identified::no_effect);
+  CHECK(fit.parameters[1].value == 2);
+  CHECK(fit.parameters[2].identified == Identified::like_another);
+  CHECK(fit.parameters[2].like == 0);
+  CHECK(fit.parameters[3].identified == Identified::yes);
+  CHECK(fit.parameters[3].value == Approx(0).margin(1e-3));
+}
+
+TEST_CASE("a few outliers do not bend a fit") {
+  const Fit fit = fit_least_squares({{0.5, 0, 5, 1}}, [](const std::vector<double>& v) {
+    std::vector<double> r;
+    for (int i = 0; i < 100; ++i) r.push_back(v[0] - (i < 4 ? 40.0 : 1.0));
+    return r;
+  });
+  CHECK(fit.parameters[0].value == Approx(1).margin(0.02));
+}
