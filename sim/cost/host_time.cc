@@ -13,6 +13,7 @@ class HostTime final : public CostModel {
 
   void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override { gpu_->add_chunk(work, fresh, context); }
   SimTime step(const StepWork& work) override { return gpu_->step(work) + host_; }
+  SimTime overhead() const override { return gpu_->overhead() + host_; }
   SimTime empty_step() const override { return gpu_->empty_step() + host_; }
   std::string provenance() const override {
     return fmt::format("{}; and {:.6g} ms of the host in every step", gpu_->provenance(), to_seconds(host_) * 1e3);

@@ -19,8 +19,9 @@ void RunningFirst::share_budget() {
   wanted_.clear();
   Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
   for (const SequenceId id : prefilling_) {
-    wanted_.push_back(std::max(Tokens(0), std::min(wanted(table_[id]), left)));
-    left -= wanted_.back();
+    const Sequence& s = table_[id];
+    wanted_.push_back(std::max(Tokens(0), s.affordable(wanted(s), left)));
+    left -= s.work(s.computed, s.computed + wanted_.back());
   }
 }
 
@@ -38,8 +39,8 @@ DecodeLoad RunningFirst::decode_load() const {
   DecodeLoad load{running_.cohort_size(), running_.sum_context() + running_.cohort_size()};
   for (const SequenceId id : prefilling_) {
     if (!table_[id].decodes_next()) continue;
-    ++load.sequences;
-    load.context += table_[id].length().count();
+    load.sequences += table_[id].width;
+    load.context += table_[id].width * table_[id].length().count();
   }
   return load;
 }
@@ -57,7 +58,7 @@ SequenceId RunningFirst::worst_of_running() const {
     candidate.grains = memory_->held_grains(id);
     candidate.computed = s.computed + since;
     candidate.remaining = s.output - s.generated - since;
-    if (times) candidate.restore = restore_cost_->recompute(candidate.computed, load);
+    if (times) candidate.restore = restore_cost_->recompute(s.work(Tokens(0), candidate.computed), load);
     const Rank rank = victim_policy_->rank(candidate);
     if (worst == SequenceId::none || rank >= highest) {
       worst = id;
