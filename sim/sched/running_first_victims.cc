@@ -101,7 +101,7 @@ Rank RunningFirst::rank_of(SequenceId id, const DecodeLoad& load) const {
   candidate.remaining = s.output - s.generated - since;
   if (victim_policy_->asks_for_restore_time()) {
     candidate.restore = host_ != nullptr ? host_->restore_time(now_, candidate.computed, load)
-                                         : restore_cost_->recompute(candidate.computed, load);
+                                         : restore_cost_->recompute(s.work(Tokens(0), candidate.computed), load);
   }
   return victim_policy_->rank(candidate);
 }

@@ -20,7 +20,8 @@
 
 namespace blockyard::sched {
 
-// A piece of prefill (or of recomputation) done in one step.
+// A piece of prefill (or of recomputation) done in one step. Those of one request stand together: beyond its prompt
+// each of its sequences has one.
 struct Chunk {
   Tokens fresh;    // tokens computed in this step
   Tokens context;  // tokens computed before it

@@ -281,11 +281,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool forks = asks_samples(scenario);
-  const bool by_workload = !forks && (given != nullptr ? given->tells_contents : tells_contents(scenario));
-  const bool cached =
-      paged &&
-      (scenario.is_word("prefix_cache.enable", "auto") ? by_workload : scenario.boolean("prefix_cache.enable"));
+  const bool forks = given == nullptr && asks_samples(scenario);
+  const bool cached = paged && (scenario.is_word("prefix_cache.enable", "auto")
+                                    ? !forks && (given != nullptr ? given->tells_contents : tells_contents(scenario))
+                                    : scenario.boolean("prefix_cache.enable"));
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;

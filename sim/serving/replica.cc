@@ -281,11 +281,13 @@ cost::StepTime Replica::recomputed_duration(const sched::Batch& batch) {
   return time;
 }
 
-SimTime Replica::alone(const sched::Chunk& chunk) {
+SimTime Replica::alone(std::span<const sched::Chunk> chunks) {
   cost::StepWork work;
-  work.sampled_sequences = chunk.last ? 1 : 0;
   const bool whole = memory_->recomputes_context();
-  cost_->add_chunk(work, whole ? chunk.context + chunk.fresh : chunk.fresh, whole ? Tokens(0) : chunk.context);
+  for (const sched::Chunk& chunk : chunks) {
+    work.sampled_sequences += chunk.last ? 1 : 0;
+    cost_->add_chunk(work, whole ? chunk.context + chunk.fresh : chunk.fresh, whole ? Tokens(0) : chunk.context);
+  }
   return cost_->step(work);
 }
 
@@ -300,13 +302,14 @@ void Replica::charge(SimTime now, const sched::Batch& batch, const cost::StepTim
 
 void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& computing) {
   metrics::TimeLedger& time = collector_->time();
-  const bool single = batch.chunks.size() == 1 && batch.decodes == 0;
-  // A request of several samples has a chunk for each, one after the other.
-  for (std::size_t i = 0; i < batch.chunks.size();) {
-    const RequestId request = batch.chunks[i].request;
-    SimTime own;
-    for (; i < batch.chunks.size() && batch.chunks[i].request == request; ++i) own += alone(batch.chunks[i]);
-    own = single ? computing.total : std::min(own, computing.total);
+  for (std::span<const sched::Chunk> left = batch.chunks; !left.empty();) {
+    const RequestId request = left.front().request;
+    const auto of_request =
+        std::ranges::find_if(left, [=](const sched::Chunk& chunk) { return chunk.request != request; });
+    const auto chunks = left.first(static_cast<std::size_t>(of_request - left.begin()));
+    left = left.subspan(chunks.size());
+    const bool single = chunks.size() == batch.chunks.size() && batch.decodes == 0;
+    const SimTime own = single ? computing.total : std::min(alone(chunks), computing.total);
     const SimTime overhead = std::min(computing.overhead, own);
     time.chunk(record(request), own - overhead, overhead);
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,7 @@ class Replica {
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
   [[nodiscard]] cost::StepTime duration(const sched::Batch& batch);
   [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
-  [[nodiscard]] SimTime alone(const sched::Chunk& chunk);
+  [[nodiscard]] SimTime alone(std::span<const sched::Chunk> chunks);
   void record_swaps(SimTime now, const sched::Batch& batch);
   [[nodiscard]] SimTime memory_time();
   void check_progress(bool progress);

@@ -183,6 +183,8 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
     requests.source =
         workload::with_samples(std::move(requests.source), static_cast<std::int32_t>(scenario.integer("workload.n")));
   }
+  if (requests.trace != nullptr && !asks_samples(scenario))
+    requests.source = workload::expect_one_sample(std::move(requests.source));
   requests.source = workload::with_max_tokens(std::move(requests.source), rule);
   return requests;
 }

@@ -12,8 +12,12 @@ namespace blockyard::workload {
 // An edit: every request asks for `samples` (1 to kMostSamples).
 [[nodiscard]] std::unique_ptr<RequestSource> with_samples(std::unique_ptr<RequestSource> source, std::int32_t samples);
 
-// May the trace ask for more than one? Looks at its first line for a column `n`; false for standard input, which can be
-// read only once, and for a file that open_trace would refuse. `format` as in TraceOptions.
+// Throws InputError at a request that asks for more than one.
+[[nodiscard]] std::unique_ptr<RequestSource> expect_one_sample(std::unique_ptr<RequestSource> source);
+
+// May the trace ask for more than one? True if its columns, or the keys of its first record, have `n`; false for
+// standard input, which can be read only once, and for a file that open_trace would refuse. `format` as in
+// TraceOptions.
 [[nodiscard]] bool trace_asks_samples(const std::string& path, const std::string& format);
 
 }  // namespace blockyard::workload

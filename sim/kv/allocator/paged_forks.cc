@@ -31,6 +31,11 @@ Blocks PagedForks::blocks_at(Tokens prompt, std::int64_t width, Tokens written) 
   return shared + (length - shared) * width;
 }
 
+Blocks PagedForks::held_now(const Held& h, Tokens written) const {
+  if (!h.beams || written <= h.prompt) return blocks_at(h.prompt, h.width, written);
+  return Blocks(h.prompt.count() / block_size_.count() + h.tree.blocks());
+}
+
 std::int64_t PagedForks::live_at(const Held& h, Tokens written) const {
   if (written <= h.prompt) return written.count();
   const std::int64_t shared = h.prompt.count() - filled(h.prompt);
@@ -118,15 +123,13 @@ Grant PagedForks::do_grow(SequenceId id, Tokens from, Tokens to) {
 
 void PagedForks::do_release(SequenceId id, Tokens written) {
   Held& h = held_[index_of(id)];
-  Blocks n = blocks_at(h.prompt, h.width, written);
+  const Blocks n = held_now(h, written);
   std::int64_t live = live_at(h, written);
   if (h.beams) {
     std::erase(beam_requests_, id);
     if (written > h.prompt) {
       // The last block of every beam is filled so far; all others are full.
-      const Blocks shared(h.prompt.count() / block_size_.count());
       const std::int64_t last = h.width - h.tree.missing_copies();
-      n = shared + Blocks(h.tree.blocks());
       live = block_size_.count() * (n.count() - last) +
              last * (filled(written) == 0 ? block_size_.count() : filled(written));
     }

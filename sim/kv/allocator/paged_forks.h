@@ -34,6 +34,9 @@ class PagedForks final : public Allocator {
   [[nodiscard]] std::int64_t decode_demand() const override { return buckets_[cursor_] + copies_due_; }
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t held_grains(SequenceId id) const override {
+    return held_now(held(id), written(id)).count();
+  }
   [[nodiscard]] std::int64_t available() const override { return free_.count(); }
   [[nodiscard]] std::int64_t total_grains() const override { return total_.count(); }
   [[nodiscard]] MemoryPartition partition() const override;
@@ -64,6 +67,8 @@ class PagedForks final : public Allocator {
   [[nodiscard]] std::int64_t filled(Tokens written) const { return written.count() % block_size_.count(); }
   // Of a request without shared beams.
   [[nodiscard]] Blocks blocks_at(Tokens prompt, std::int64_t width, Tokens written) const;
+  // As it is: what beams share counted once.
+  [[nodiscard]] Blocks held_now(const Held& h, Tokens written) const;
   [[nodiscard]] std::int64_t live_at(const Held& h, Tokens written) const;
   [[nodiscard]] Blocks needed(const Held& h, Tokens from, Tokens to) const;
   // Copies that the request's next token takes.

@@ -33,6 +33,12 @@ std::int64_t Separate::demand(SequenceId id, Tokens total) const {
   return sum;
 }
 
+std::int64_t Separate::held_grains(SequenceId id) const {
+  std::int64_t sum = 0;
+  for (const SequenceId member : requests_[index_of(id)].members) sum += inner_->held_grains(member);
+  return sum;
+}
+
 std::int64_t Separate::decode_demand() const {
   std::int64_t sum = inner_->decode_demand();
   for (const SequenceId id : forking_) {

@@ -25,6 +25,7 @@ class Separate final : public Allocator {
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t held_grains(SequenceId id) const override;
   [[nodiscard]] std::int64_t available() const override { return inner_->available(); }
   [[nodiscard]] std::int64_t total_grains() const override { return inner_->total_grains(); }
   [[nodiscard]] MemoryPartition partition() const override;

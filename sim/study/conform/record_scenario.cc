@@ -8,6 +8,7 @@
 
 #include "sim/serving/assemble.h"
 #include "sim/serving/engine_preset.h"
+#include "sim/serving/requests.h"
 #include "sim/study/conform/replay.h"
 
 namespace blockyard::study {
@@ -42,6 +43,7 @@ void refuse_what_the_format_cannot_say(const Document& scenario, Diagnostics& er
          "recorded runs turn nobody away");
   refuse(!scenario.is_word("admission.abandon_after", "never"), "admission.abandon_after",
          "recorded runs have patient clients");
+  refuse(serving::asks_samples(scenario), "workload.n", "recorded runs have one sample a request");
   refuse(scenario.choice("admission.never_fits") != "engine", "admission.never_fits",
          "expected `engine`: recorded runs leave it to the engine");
 }

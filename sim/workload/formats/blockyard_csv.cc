@@ -1,9 +1,7 @@
 #include "sim/workload/formats/blockyard_csv.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
-#include <vector>
 
 #include "sim/workload/csv_reader.h"
 
@@ -34,8 +32,6 @@ bool is_blockyard_csv(const Opening& opening) {
 bool has_content_columns(const Opening& opening) {
   return opening.has_columns({"session"}) || opening.has_columns({"prefix_id"});
 }
-
-bool has_samples_column(const Opening& opening) { return opening.has_columns({"n"}); }
 
 std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, const ReaderOptions& options) {
   return open_csv(std::move(lines), options.header, kLayout);

@@ -34,8 +34,6 @@ namespace blockyard::workload {
 [[nodiscard]] bool is_blockyard_csv(const Opening& opening);
 // Has it a column by which prompts share content?
 [[nodiscard]] bool has_content_columns(const Opening& opening);
-// Has it the column of parallel samples?
-[[nodiscard]] bool has_samples_column(const Opening& opening);
 [[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, const ReaderOptions& options);
 
 }  // namespace blockyard::workload

@@ -6,6 +6,7 @@
 
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
+#include "sim/workload/request.h"
 
 namespace blockyard::workload {
 namespace {
@@ -74,6 +75,8 @@ class BlockyardJsonl final : public RecordFormat {
       row.prefix_tokens = tokens();
     } else if (key == "reused_tokens") {
       row.reused_tokens = static_cast<std::int32_t>(tokens());
+    } else if (key == "n") {
+      row.samples = static_cast<std::int32_t>(integer_of(field, 1, kMostSamples));
     } else if (key == "delay_s") {
       row.delay_ns = time_of(field, kSeconds);
     } else if (key == "category") {
