@@ -81,12 +81,16 @@ void PagedWindows::change(Held& held, Tokens from, Tokens to) {
   const Blocks freed = freed_at(from) - held.freed;
   held.freed += freed;
   freed_ += freed;
+  windows_moved_ += freed.count();
   free_ += freed - taken(from, to);
 }
 
 Grant PagedWindows::do_admit(SequenceId id, const SequenceNeed& /*need*/, Tokens first) {
   const Blocks blocks = taken(Tokens(0), first);
-  if (blocks > free_) return Grant::no_space;
+  if (blocks > free_) {
+    moved_at_refusal_ = windows_moved_;
+    return Grant::no_space;
+  }
   if (index_of(id) >= held_.size()) held_.resize(index_of(id) + 1);
   held_[index_of(id)] = {admissions_++, -1, Blocks(0)};
   free_ -= blocks;

@@ -28,6 +28,8 @@ class PagedWindows final : public Allocator {
   PagedWindows(Blocks blocks, Tokens block_size, std::vector<BlockTables> tables, Tokens longest_chunk);
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
+  // A refused admission may find room that a window has left behind.
+  [[nodiscard]] bool prefix_changed(SequenceId /*id*/) const override { return windows_moved_ != moved_at_refusal_; }
   [[nodiscard]] bool order_decides() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
@@ -80,6 +82,8 @@ class PagedWindows final : public Allocator {
   Blocks freed_;  // of all sequences that hold memory, out of their windows
   std::vector<Held> held_;
   std::uint64_t admissions_ = 0;
+  std::int64_t windows_moved_ = 0;  // blocks freed since the beginning
+  std::int64_t moved_at_refusal_ = 0;
   DueQueue due_;
   std::vector<Growing> growing_;  // scratch of do_grow_decoding
 };
