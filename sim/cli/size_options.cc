@@ -290,7 +290,9 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
   reader.tokens("max-num-batched-tokens", o.max_num_batched_tokens);
   q.batch_tokens_given = options.has("max-num-batched-tokens") || (log != nullptr && log->max_num_batched_tokens);
   q.batch_sequences_given = options.has("max-num-seqs");
-  reader.tokens("block-size", o.block_size);
+  std::int64_t block_size = o.block_size.count();
+  reader.count("block-size", 1, 65'536, block_size);
+  o.block_size = Tokens(block_size);
   reader.count("max-num-seqs", 1, 1'000'000, o.max_num_seqs);
   reader.count("draft-layers", 0, 1000, o.draft_layers);
   reader.count("num-speculative-tokens", 0, 1000, o.speculative_tokens);

@@ -12,7 +12,8 @@ namespace {
 
 // Far above any model; sums of bytes stay exact in 64 bits.
 constexpr std::int64_t kLargestField = 1'000'000'000;
-constexpr std::int64_t kLargestState = 100'000'000'000;
+constexpr std::int64_t kLargestState = 10'000'000'000;
+constexpr double kMostKvElements = 1e9;  // a token, all layers
 constexpr double kMostParameters = 1e15;
 
 LayerGroup usual_layer(const ModelSpec& m) {
@@ -99,6 +100,7 @@ void check(const ModelSpec& m, const Place& place, Diagnostics& diagnostics) {
   }
   double parameters =
       static_cast<double>(m.hidden_size) * static_cast<double>(2 * m.vocab_size + m.learned_position_embeddings);
+  double kv_elements = 0;
   for (const LayerGroup& group : layer_groups(m)) {
     if (group.attends()) {
       range("num_attention_heads", group.query_heads, 1, 10'000);
@@ -108,6 +110,8 @@ void check(const ModelSpec& m, const Place& place, Diagnostics& diagnostics) {
     range("elements of recurrent state", group.state.elements, 0, kLargestState);
     range("elements of a convolution's past", group.state.conv_elements, 0, kLargestState);
     parameters += static_cast<double>(group.layers()) * static_cast<double>(group.weights.total());
+    kv_elements += static_cast<double>(group.layers()) * static_cast<double>(group.kv_heads) *
+                   static_cast<double>(group.d_k + group.d_v);
     if (!group.latent && group.kv_heads > 0 && group.query_heads % group.kv_heads != 0) {
       diagnostics.add(place, fmt::format("num_key_value_heads is {}, which does not divide num_attention_heads {}",
                                          group.kv_heads, group.query_heads));
@@ -118,6 +122,10 @@ void check(const ModelSpec& m, const Place& place, Diagnostics& diagnostics) {
     if (group.is_moe()) range("experts_per_token", group.experts_per_token, 1, group.experts);
     parameters += static_cast<double>(group.layers()) *
                   (static_cast<double>(group.weights.total()) + static_cast<double>(group.expert_weights));
+  }
+  if (kv_elements > kMostKvElements) {
+    diagnostics.add(place, fmt::format("a token would keep {:.3g} elements of KV, expected at most {:.0e}", kv_elements,
+                                       kMostKvElements));
   }
   if (parameters > kMostParameters) {
     diagnostics.add(
