@@ -11,6 +11,7 @@ namespace blockyard::cli {
 [[nodiscard]] ExitStatus compare(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus calibrate(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus validate(const Arguments& arguments, Streams streams);
+[[nodiscard]] ExitStatus size(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus conform(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus cache(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace(const Arguments& arguments, Streams streams);

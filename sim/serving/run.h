@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "sim/base/memory_change.h"
 #include "sim/cost/constants.h"
 #include "sim/metrics/collector.h"
 #include "sim/metrics/summary.h"
@@ -21,6 +22,9 @@ struct RunControl {
   bool time_series = false;                    // keep the rows of timeseries.csv, and of each request's time
   const cost::Constants* constants = nullptr;  // in place of the scenario's
   const RequestsOverride* requests = nullptr;  // in place of the scenario's workload
+  // Is told of each change of the pool, with the bytes of a piece of its partition. Asked for, the run walks every
+  // step.
+  std::function<void(SimTime, const MemoryChange&, Bytes piece)> memory_changed = {};
 };
 
 struct RunResult {
