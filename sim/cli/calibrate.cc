@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <ostream>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/config_folder.h"
 #include "sim/cli/interrupt.h"
@@ -13,7 +15,6 @@
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 #include "sim/study/calibrate/calibrate.h"
-#include "sim/workload/atomic_file.h"
 
 namespace blockyard::cli {
 namespace {
@@ -85,8 +86,9 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
     streams.err << "blockyard calibrate: interrupted: nothing is written\n";
     return ExitStatus::interrupted;
   }
-  workload::AtomicFile yaml(out);
-  yaml.write(study::calibration_yaml(calibrated));
+  PendingFile yaml(out);
+  fmt::format_to(std::back_inserter(yaml.buffer()), "{}", study::calibration_yaml(calibrated));
+  yaml.close();
   yaml.commit();
   streams.out << study::print_calibration(calibrated)
               << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
