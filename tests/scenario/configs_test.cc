@@ -48,6 +48,7 @@ Schema scenario_keys() {
                           .arrival_processes = {{"poisson", ""}, {"constant", ""}},
                           .length_distributions = {{"constant", ""}, {"uniform", ""}, {"lognormal", ""}},
                           .max_tokens_rules = {{"true_length", ""}, {"constant", ""}},
+                          .engine_presets = {{"vllm-0.13", ""}, {"vllm-0.19", ""}},
                           .schedulers = {{"vllm-v1", ""}, {"orca", ""}},
                           .queue_orders = {{"fcfs", ""}, {"priority", ""}},
                           .strategies = {{"paged", ""}, {"contiguous", ""}, {"none", ""}},

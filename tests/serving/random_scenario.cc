@@ -77,7 +77,8 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
   const bool v0 = scheduler == "vllm-v0";
-  const bool swap = !prefix_cache_allowed && !several && number(0, 2) > 0;
+  const bool swap_allowed = !prefix_cache_allowed && !several;
+  const bool swap = swap_allowed && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
   const bool chunked = number(0, 2) > 0;
   const std::int64_t least = chunked ? seats : std::max(seats, max_model_len);
