@@ -44,7 +44,7 @@ class Collector {
     std::int64_t capacity_slots = 0;
     SimTime gap_threshold = kNever;  // longer gaps are counted
     Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
-    SimTime front_end;               // between a client's sending and the engine's hearing of it
+    SimTime front_end = SimTime(0);  // between a client's sending and the engine's hearing of it
   };
 
   explicit Collector(const Options& options);

@@ -261,9 +261,6 @@ void preemption_options(const Document& scenario, sched::EngineOptions& options,
   if (options.strategy != "paged") {
     wrong("preemption.tail_blocks", "only paged memory has last blocks to give; kv_cache.strategy: paged");
   }
-  if (!options.memory.tables.empty()) {
-    wrong("preemption.tail_blocks", "not with sliding windows, whose blocks go from the front; expected false");
-  }
   if (scenario.boolean("output.memory_events")) {
     wrong("preemption.tail_blocks", "memory.csv knows no victims that lose a part; output.memory_events: false");
   }
@@ -350,14 +347,16 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   options.memory.forks = forks;
   options.memory.beams = beam_model(scenario);
   if (forks) check_forks(scenario, options, traits, cached, errors);
-  if ((cached || forks) && !options.memory.tables.empty()) {
+  preemption_options(scenario, options, errors);
+  const bool moves_parts = sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0);
+  if ((cached || forks || moves_parts) && !options.memory.tables.empty()) {
     options.memory.tables.clear();
     a.identity.notes.emplace_back(
-        "with a prefix cache or several samples a request, blocks that fall out of the sliding window are held");
+        "with a prefix cache, several samples a request, swaps or tail_blocks, blocks that fall out of the sliding "
+        "window are held");
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
-  preemption_options(scenario, options, errors);
   if (sched::mode_swaps(options.mode)) {
     if (cached) {
       errors.add(scenario.place("preemption.mode"),
@@ -369,7 +368,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                                              kCopiesPerLayer * s.model.num_hidden_layers);
     options.link = a.swap_path.get();
   }
-  if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
+  if (forks && moves_parts) {
     errors.add(
         scenario.place("preemption.mode"),
         "preemption: requests of several samples are recomputed whole; expected mode: recompute, tail_blocks: false");

@@ -78,6 +78,7 @@ Scenario random_scenario() {
   s.overlap = *rc::gen::arbitrary<bool>();
   s.tail_blocks = s.strategy == "paged" && *rc::gen::arbitrary<bool>();
   if (s.tail_blocks) s.overlap = false;
+  if (s.mode != "recompute" || s.tail_blocks) s.memory.tables.clear();
   const int n = *rc::gen::inRange(1, 40);
   std::int64_t step = 0;
   for (int i = 0; i < n; ++i) {
