@@ -36,6 +36,8 @@ void RunningFirst::plan_by_rank(SimTime now) {
   if (!options_.fast_forward || !budget_covers_all()) dissolve_cohort(now);
   share_budget();
   for (;;) {
+    // Where regions move, demand says too much: what one leaves the next may take. A plain step asks for no more.
+    if (memory_->order_decides() && grow_all()) return;
     const std::int64_t lacking = shortage();
     if (lacking <= 0) {
       if (memory_demand() <= memory_->available() && grow_all()) return;
