@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "sim/base/cache_ledger.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
 
@@ -35,6 +37,10 @@ class Memory {
   [[nodiscard]] virtual Tokens capacity() const = 0;
   [[nodiscard]] virtual MemoryPartition partition() const = 0;
   [[nodiscard]] virtual Tokens largest_free() const = 0;
+  // Time passes; told before a step is planned. Only what forgets by time listens.
+  virtual void advance(SimTime /*now*/) {}
+  // What the prefix cache did so far; none without one. O(capacity).
+  [[nodiscard]] virtual std::optional<CacheLedger> cache_ledger() const { return std::nullopt; }
   // True if nothing is kept between steps, so that each step computes the whole context again.
   [[nodiscard]] virtual bool recomputes_context() const { return false; }
 };

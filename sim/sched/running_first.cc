@@ -24,6 +24,7 @@ void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
   if (waiting_->size() == 0 || victims_by_priority_) head_blocked_ = false;
   waiting_->push({request, id, SequenceId::none, false});
+  memory_->expect(id);
 }
 
 // Tokens that a running sequence still lacks, before the budget cuts them.
@@ -176,6 +177,7 @@ void RunningFirst::preempt(SequenceId id, SimTime now) {
   s.computed = Tokens(0);
   if (s.preempted_at == kNever) s.preempted_at = now;
   waiting_->push_preempted({s.request, s.id, id, false});
+  memory_->expect(s.id);
   batch_.preempted.push_back(s.id);
   head_blocked_ = false;
 }
@@ -346,6 +348,7 @@ bool RunningFirst::abort(RequestId request) {
   }
   const std::optional<Waiting> waiting = waiting_->remove(request);
   if (!waiting) return false;
+  memory_->expect_no_more(request);
   if (waiting->sequence != SequenceId::none) {
     memory_->forget(waiting->sequence);
     table_.remove(waiting->sequence);

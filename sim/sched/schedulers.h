@@ -33,6 +33,7 @@ struct SchedulerTraits {
   bool null_block = false;  // one block of the pool is the engine's own
   bool paged_only = false;  // works on paged memory alone
   bool can_swap = false;
+  bool own_eviction = false;           // evicts cached blocks by an order of its own
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats
 };

@@ -6,7 +6,9 @@
 
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/roofline.h"
+#include "sim/kv/eviction/policies.h"
 #include "sim/sched/schedulers.h"
+#include "sim/serving/block_costs.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/requests.h"
 
@@ -133,6 +135,36 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
 }
 
+bool prefix_caching(const Document& scenario) {
+  if (scenario.choice("kv_cache.strategy") != "paged") return false;
+  return scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
+                                                         : scenario.boolean("prefix_cache.enable");
+}
+
+// The engine's own order is that of the free queue itself; other policies keep idle blocks by themselves.
+kv::CacheEviction eviction(const Document& scenario, const Served& s, Tokens block_size,
+                           const CacheRecording& recording, metrics::Identity& identity) {
+  kv::CacheEviction made;
+  const std::string& name = scenario.choice("prefix_cache.eviction");
+  if (recording.first_run) {
+    made.record = recording.uses;
+    return made;
+  }
+  if (name == "lru") return made;
+  made.policy = kv::find_eviction(name);
+  made.options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  if (name == "ttl") made.options.ttl = scenario.time("prefix_cache.ttl");
+  made.cost = block_costs(s.model, block_size, blocks_for(s.max_model_len, block_size).count());
+  if (!made.policy->needs_future) return made;
+  made.future = recording.uses;
+  identity.notes.push_back(
+      fmt::format("prefix_cache.eviction: opt was told the lookups of a first run with lru, {} admissions; it is the "
+                  "optimum of that "
+                  "sequence, and its own run admits in its own order",
+                  recording.uses == nullptr ? 0 : recording.uses->admissions()));
+  return made;
+}
+
 metrics::Slo slo(const Document& scenario) {
   const auto limit = [&](std::string_view path) -> std::optional<SimTime> {
     if (!scenario.has_value(path)) return std::nullopt;
@@ -143,14 +175,16 @@ metrics::Slo slo(const Document& scenario) {
 
 }  // namespace
 
-Assembly assemble(const Document& scenario, const std::filesystem::path& configs) {
+bool needs_recording(const Document& scenario) {
+  return prefix_caching(scenario) && scenario.choice("prefix_cache.eviction") == "opt";
+}
+
+Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const CacheRecording& recording) {
   Diagnostics errors;
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool cached =
-      paged && (scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
-                                                                : scenario.boolean("prefix_cache.enable"));
+  const bool cached = prefix_caching(scenario);
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
@@ -197,6 +231,16 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.reservation = scenario.choice("kv_cache.reservation");
     options.memory.placement = scenario.choice("kv_cache.placement");
   }
+  if (cached) {
+    if (traits.own_eviction && scenario.choice("prefix_cache.eviction") != "lru") {
+      errors.add(scenario.place("prefix_cache.eviction"),
+                 fmt::format("prefix_cache.eviction: {} has an order of its own; other policies work with {}",
+                             scheduler, "vllm-v1 and orca"));
+    } else {
+      options.memory.eviction = eviction(scenario, s, block_size, recording, a.identity);
+      a.identity.eviction = scenario.choice("prefix_cache.eviction");
+    }
+  }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   options.swap = scenario.choice("preemption.mode") == "swap";
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
@@ -217,6 +261,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.block_bytes = block_bytes * s.tensor_parallel;
   a.replica.swap_bytes_per_s = s.gpu.spec.pcie_bytes_per_s * static_cast<double>(s.tensor_parallel);
 
+  a.longest_chunk = engine.max_num_batched_tokens;
   a.admission.max_model_len = s.max_model_len;
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cost/cost_model.h"
+#include "sim/kv/cache/recorded_uses.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
@@ -31,11 +32,21 @@ struct Assembly {
   Blocks host_blocks;  // that swapped sequences go to
   AdmissionOptions admission;
   ReplicaOptions replica;
+  Tokens longest_chunk;  // of prefill, in one step
   metrics::Collector::Options metrics;
   metrics::Identity identity;  // names and provenance for the report
 };
 
+// Eviction `opt` has to know what will be asked for: a first run of the scenario, with lru, records it, and the second
+// is told.
+struct CacheRecording {
+  kv::RecordedUses* uses = nullptr;
+  bool first_run = false;  // records into `uses`, evicts by lru
+};
+[[nodiscard]] bool needs_recording(const scenario::Document& scenario);
+
 // Throws InputError with everything that is wrong.
-[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs);
+[[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs,
+                                const CacheRecording& recording = {});
 
 }  // namespace blockyard::serving

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sim/kv/eviction/policies.h"
+
 namespace blockyard::serving_tests {
 namespace {
 
@@ -91,7 +93,12 @@ void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowe
   out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "oracle"));
   out.add("  placement: {}", one_of("buddy", "first_fit"));
   if (swap) out.add("preemption: {{mode: swap, swap_space: {}}}", one_of("4 GiB", "20 MiB", "0 B"));
-  out.add("prefix_cache: {{enable: {}}}", prefix_cache_allowed ? one_of("auto", "true") : "false");
+  const NameDocs evictions = kv::evictions();
+  const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
+                                   ? "lru"
+                                   : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
+  out.add("prefix_cache: {{enable: {}, eviction: {}, ttl: {}}}",
+          prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"));
 }
 
 }  // namespace

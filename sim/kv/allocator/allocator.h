@@ -45,6 +45,10 @@ class Allocator : public Memory {
   virtual Tokens find_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
   // True if find_prefix, or what an admit after it takes, may have changed since the sequence's last find_prefix.
   [[nodiscard]] virtual bool prefix_changed(SequenceId /*id*/) const { return false; }
+  // A request waits to be admitted, and waits no more (it was admitted, or left): where an eviction policy looks at the
+  // queue.
+  virtual void expect(RequestId /*request*/) {}
+  virtual void expect_no_more(RequestId /*request*/) {}
   // The sequence ends for good: what is remembered of its content may go.
   virtual void forget(SequenceId /*id*/) {}
 

@@ -65,7 +65,9 @@ constexpr std::array kStrategies{
                 [](const MemoryOptions& o) -> std::unique_ptr<Allocator> {
                   const Blocks blocks(o.capacity.count() / o.block_size.count());
                   if (o.contents != nullptr) {
-                    return std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
+                    auto made = std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
+                    made->set_eviction(o.eviction);
+                    return made;
                   }
                   return std::make_unique<Paged>(blocks, o.block_size);
                 }},

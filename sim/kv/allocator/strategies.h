@@ -7,6 +7,7 @@
 #include "sim/base/named.h"
 #include "sim/kv/allocator/allocator.h"
 #include "sim/kv/content.h"
+#include "sim/kv/prefix/idle_blocks.h"
 
 namespace blockyard::kv {
 
@@ -17,6 +18,7 @@ struct MemoryOptions {
   std::string_view reservation;       // contiguous: a name of reservations()
   std::string_view placement;         // contiguous: a name of placements()
   ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the allocator
+  CacheEviction eviction = {};        // paged, with prefix caching
 };
 
 [[nodiscard]] NameDocs strategies();
