@@ -29,6 +29,11 @@ AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec&
       flops_per_pair_(4 * query_heads_ * static_cast<double>(spec.head_dim)),
       kv_bytes_per_token_(2 * kv_heads_ * static_cast<double>(spec.head_dim) * model::bytes_per_element(kv_dtype)),
       query_bytes_per_token_(2 * kActivationBytes * query_heads_ * static_cast<double>(spec.head_dim)),
+      whole_streams_(query_heads_ == kv_heads_),
+      stream_s_per_token_(c.stream_bytes_per_s > 0 && gpu.attention_kernel == model::AttentionKernel::flash_attention_2
+                              ? 2 * static_cast<double>(spec.head_dim) * model::bytes_per_element(kv_dtype) /
+                                    c.stream_bytes_per_s
+                              : 0),
       mixed_decode_bytes_(mixed_decode_bytes(gpu, c, query_heads_ / kv_heads_)),
       decode_s_per_byte_(1 / (c.decode_memory_efficiency * gpu.memory_bandwidth_bytes_per_s)),
       prefill_s_per_flop_(1 / (c.prefill_compute_efficiency * gpu.bf16_flops_per_s)),
@@ -57,10 +62,15 @@ double AttentionTime::pairs(double fresh, double context) const {
 }
 
 Seconds AttentionTime::decode(const StepWork& work) const {
+  const bool beside_chunk = work.prefill_tokens > 0;
   const double kv_tokens = static_cast<double>(work.decode_kv_tokens);
-  const double bytes = kv_tokens * kv_bytes_per_token_ * (work.prefill_tokens > 0 ? mixed_decode_bytes_ : 1);
+  const double bytes = kv_tokens * kv_bytes_per_token_ * (beside_chunk ? mixed_decode_bytes_ : 1);
   if (form_ == AttentionForm::as_gemm) return roofline_.kernel(flops_per_pair_ * kv_tokens, bytes);
-  return bytes * decode_s_per_byte_ + decode_overhead_s_;
+  if (stream_s_per_token_ == 0 || !(beside_chunk || whole_streams_)) {
+    return bytes * decode_s_per_byte_ + decode_overhead_s_;
+  }
+  const Seconds stream = static_cast<double>(work.decode_longest) * stream_s_per_token_;
+  return std::max(bytes * decode_s_per_byte_, stream) + std::min(decode_overhead_s_, prefill_overhead_s_);
 }
 
 Seconds AttentionTime::prefill(const StepWork& work) const {

@@ -10,6 +10,9 @@
 
 namespace blockyard::cost {
 
+// FlashAttention-2 spreads the KV of one sequence over several SMs only where it can put the query heads of a KV head
+// together (more than one of them, and no chunk in the batch). Elsewhere one SM reads all of it: a decode then lasts at
+// least the longest context x bytes of a head / stream rate.
 class AttentionTime {
  public:
   AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
@@ -38,6 +41,8 @@ class AttentionTime {
   double flops_per_pair_;
   double kv_bytes_per_token_;
   double query_bytes_per_token_;  // q read and output written
+  bool whole_streams_;            // decodes without a chunk are not split over SMs
+  double stream_s_per_token_;     // one SM reading the KV of one head; 0 = no such limit
   double mixed_decode_bytes_;     // how many times a decode beside a chunk reads the KV of one without
   double decode_s_per_byte_;      // own form, as the next
   double prefill_s_per_flop_;

@@ -13,6 +13,7 @@ namespace blockyard::cost {
 struct StepWork {
   std::int64_t decode_sequences = 0;   // sequences that compute one new token on top of a KV context
   std::int64_t decode_kv_tokens = 0;   // sum of their context lengths, the new token included
+  std::int64_t decode_longest = 0;     // the longest of them, or less where only sums are known
   std::int64_t prefill_sequences = 0;  // chunks
   std::int64_t prefill_tokens = 0;     // sum of the chunks' lengths n
   double prefill_pairs = 0;  // query-key pairs: sum of n*c + n*n/2 (c = context before the chunk), and what the part of
@@ -21,6 +22,22 @@ struct StepWork {
   std::int64_t sampled_sequences = 0;  // sequences that yield a token in this step: rows of the output head
 
   [[nodiscard]] bool empty() const { return decode_sequences == 0 && prefill_tokens == 0; }
+};
+
+// The step's decodes alone: each yields a token.
+[[nodiscard]] inline StepWork decodes_of(const StepWork& work) {
+  StepWork decodes;
+  decodes.decode_sequences = work.decode_sequences;
+  decodes.decode_kv_tokens = work.decode_kv_tokens;
+  decodes.sampled_sequences = work.decode_sequences;
+  return decodes;
+}
+
+// A step's time, and what of it a decode and a chunk would have taken alone: integers, so that shares of it add up.
+struct StepTime {
+  SimTime total;
+  SimTime decodes_alone;  // the step with its decodes and nothing else; 0 without decodes
+  SimTime overhead;       // what every step costs, whatever its work
 };
 
 class CostModel {
@@ -35,6 +52,15 @@ class CostModel {
   virtual void add_chunk(StepWork& work, Tokens fresh, Tokens context) const = 0;
   // Fills its tables as sizes occur, hence not const; the result does not depend on what was asked before.
   [[nodiscard]] virtual SimTime step(const StepWork& work) = 0;
+  [[nodiscard]] StepTime step_time(const StepWork& work) {
+    StepTime time{step(work), SimTime(0), overhead()};
+    if (work.decode_sequences == 0) return time;
+    time.decodes_alone = time.total;
+    if (work.prefill_tokens > 0) time.decodes_alone = step(decodes_of(work));
+    return time;
+  }
+  // The fixed part of a step's time that no work explains.
+  [[nodiscard]] virtual SimTime overhead() const { return SimTime(0); }
   // What the engine spends on a step in which nothing runs; > 0, so that simulated time advances.
   [[nodiscard]] virtual SimTime empty_step() const = 0;
   // One line for the report: which constants, from where, with what error.

@@ -17,6 +17,25 @@ GemmRoofline::GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibra
       overhead_s_(calibration.kernel_overhead_s),
       tile_rounding_(calibration.tile_rounding) {}
 
+GemmRoofline GemmRoofline::for_weights(const model::GpuSpec& gpu, const Calibration& calibration,
+                                       model::ElementType weights) {
+  constexpr double kConverted = 0.9;
+  model::GpuSpec seen = gpu;
+  Calibration constants = calibration;
+  if (weights == model::ElementType::fp8 && gpu.fp8_flops_per_s > 0) {
+    seen.bf16_flops_per_s = gpu.fp8_flops_per_s;
+    if (calibration.fp8) {
+      constants.compute_efficiency = calibration.fp8->compute_efficiency;
+      constants.memory_efficiency = calibration.fp8->memory_efficiency;
+      constants.kernel_overhead_s = calibration.fp8->kernel_overhead_s;
+      constants.soft_max_exponent = kMaxForm;
+    }
+  } else if (model::bytes_per_element(weights) < 2) {
+    constants.compute_efficiency *= kConverted;
+  }
+  return {seen, constants};
+}
+
 Seconds GemmRoofline::gemm(double groups, double rows, double n, double k, double weight_bytes) const {
   const double computed_rows = tile_rounding_ ? groups * round_to_tile(rows / groups) : rows;
   return kernel(2 * computed_rows * n * k, groups * weight_bytes * n * k + 2 * rows * (n + k));

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "sim/cost/calibration.h"
+#include "sim/model/element_type.h"
 #include "sim/model/gpu_spec.h"
 
 namespace blockyard::cost {
@@ -12,6 +13,11 @@ namespace blockyard::cost {
 class GemmRoofline {
  public:
   GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibration);
+  // As GEMMs with weights of this format see it. fp8: the fp8 tensor cores, with constants of their own where they were
+  // measured. Formats of 8 bits and less otherwise: converted to 16 bits on the way, at 0.9 of the compute rate (what
+  // MARLIN reaches of 16-bit GEMMs at large M, Frantar et al., 2024; not measured here).
+  [[nodiscard]] static GemmRoofline for_weights(const model::GpuSpec& gpu, const Calibration& calibration,
+                                                model::ElementType weights);
 
   // `groups` matrices of n x k elements with weight_bytes each, `rows` rows in all, spread evenly over the groups: one
   // group is a plain GEMM, several are the experts of a layer. 2-byte activations.

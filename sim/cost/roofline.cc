@@ -7,7 +7,6 @@
 
 #include "sim/base/check.h"
 #include "sim/cost/attention_time.h"
-#include "sim/cost/layer_time.h"
 
 namespace blockyard::cost {
 namespace {
@@ -34,8 +33,8 @@ class Roofline final : public CostModel {
  public:
   Roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
            const RooflineOptions& o)
-      : layer_time_(spec, gpu, calibration, o.tensor_parallel_size),
-        attention_(spec, gpu, calibration, o.tensor_parallel_size, o.kv_dtype),
+      : layer_time_(spec, gpu, calibration, o.parallelism, o.largest_graph),
+        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype),
         layers_(o.table_tokens),
         head_(o.table_tokens),
         empty_step_(std::max(SimTime(1), to_time(calibration.empty_step_s))),
@@ -63,8 +62,8 @@ class Roofline final : public CostModel {
  private:
   static std::string describe(const model::GpuSpec& gpu, const Calibration& calibration, const RooflineOptions& o) {
     std::string text = fmt::format("roofline, {}: {}; {}", gpu.name, calibration.source, calibration.error);
-    const std::int64_t tp = o.tensor_parallel_size;
-    if (tp > 1 && !all_reduce_for(calibration, gpu, tp).measured) {
+    const std::int64_t tp = o.parallelism.tensor;
+    if (tp > 1 && !all_reduce_for(calibration, gpu, tp, o.parallelism.links, o.largest_graph == 0).measured) {
       text += fmt::format("; all-reduce over {} GPUs: of like links, not measured", tp);
     }
     return text;

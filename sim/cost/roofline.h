@@ -2,21 +2,22 @@
 // A GEMM is (M x K) x (K x N) with w bytes a weight; ec, em, ... are the constants of Calibration.
 //
 //   GEMM         ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0, the larger if p is infinite
-//   layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp > 1
+//   layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp > 1. A step of
+//                at most 512 tokens runs in a CUDA graph: M is its padded size there (cuda_graphs.h)
 //   experts      router; gate+up and down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
-//                experts that uniform routing is expected to touch
-//   head         one GEMM over the sampled rows
-//   elementwise  own: 2 (8 M hidden + 2 M (q + kv) + 3 M ff) / (1.7 B) + 4 te
-//                as_gemm: six kernels of bytes / (em B) + t0
+//                experts that uniform routing is expected to touch; expert parallelism: layer_time.h
+//   head         one GEMM over the sampled rows, logits gathered over the ranks; sampler: 25 us, and the logits of all
+//                rows read twice in 4 bytes
+//   elementwise  fused: 2 (8 M hidden + 2 M (q + kv) + 3 M ff) / (1.7 B) + 4 te
+//                separate: six kernels of bytes / (em B) + t0
 //   attention    decodes read their KV; chunks: 4 heads head_dim pairs FLOPs, bytes of q, k, v and output
 //                own: decodes bytes / (ea_d B) + ta, chunks FLOPs / (ea_p F) + bytes / (eb_p B) + ta
 //                as_gemm: decodes and chunks a GEMM's form each
-//                FlashAttention-2: a chunk leaves SMs idle (attention_time.h); beside a chunk, a decode reads its KV
-//                once per query head: min(mix / (query heads a KV head), the share without a chunk) of B
+//                FlashAttention-2: a chunk leaves SMs idle; beside a chunk, a decode reads its KV once per query head:
+//                min(mix / (query heads a KV head), the share without a chunk) of B; a sequence may be one SM's alone
+//                (attention_time.h)
 //
-// Left out: sampler, host time, token permutation of experts, all-gather of logits, pipeline parallelism, sliding
-// windows. Known to be too fast: decodes of few sequences with one query head a KV head on FlashAttention-2, which does
-// not split them over SMs.
+// Left out: token permutation of experts, uneven routing, pipeline parallelism, sliding windows.
 // Cost: look-ups for M and for the sampled rows, closed forms for attention; direct beyond the tables.
 // Source: forms and constants fitted to kernel times of Vidur, AIConfigurator and LLMServingSim (public profiles).
 #pragma once
@@ -26,13 +27,15 @@
 
 #include "sim/cost/calibration.h"
 #include "sim/cost/cost_model.h"
+#include "sim/cost/layer_time.h"
 #include "sim/model/gpu_spec.h"
 #include "sim/model/model_spec.h"
 
 namespace blockyard::cost {
 
 struct RooflineOptions {
-  std::int64_t tensor_parallel_size = 1;
+  Parallelism parallelism;
+  std::int64_t largest_graph = 512;  // tokens of the largest CUDA graph; 0 = none, as with --enforce-eager
   model::ElementType kv_dtype = model::ElementType::bf16;
   std::int64_t table_tokens = 16384;  // entries of the tables; max_num_batched_tokens is a good choice
 };

@@ -203,6 +203,7 @@ Summary Collector::summarise() const {
             s.unfinished);
   summarise_gaps(s);
   summarise_state(s);
+  s.time = time_.summarise();
   s.prompt_tokens = prompt_tokens_;
   s.output_tokens = output_tokens_;
   s.computed_tokens = computed_tokens_;

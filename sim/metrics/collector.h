@@ -15,6 +15,7 @@
 #include "sim/metrics/gap_histogram.h"
 #include "sim/metrics/record.h"
 #include "sim/metrics/summary.h"
+#include "sim/metrics/time_ledger.h"
 
 namespace blockyard::metrics {
 
@@ -71,6 +72,12 @@ class Collector {
     output_tokens_ += output_tokens;
   }
 
+  // Where each request's time goes; told by the replica beside the calls above.
+  [[nodiscard]] TimeLedger& time() { return time_; }
+  [[nodiscard]] const TimeLedger& time() const { return time_; }
+  // It has ended, and so has its row of the time ledger.
+  void close_time(RecordId id) { time_.ended(id, record(id)); }
+
   // The state since the last call has lasted until `now`. To be called before every change of state.
   void advance(SimTime now) {
     const std::int64_t lasted = (now - now_).count();
@@ -123,6 +130,7 @@ class Collector {
   std::vector<RequestRecord> records_;
   std::vector<TimeSeriesRow> rows_;
   GapHistogram gaps_;
+  TimeLedger time_;
 
   SimTime start_;  // first arrival
   SimTime now_;

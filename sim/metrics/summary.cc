@@ -9,6 +9,7 @@ namespace blockyard::metrics {
 
 std::vector<std::string> warnings_of(const Summary& summary) {
   std::vector<std::string> warnings;
+  if (summary.arrived == 0) warnings.emplace_back("no request arrived: there is nothing to measure");
   if (summary.arrived > 0 && summary.finished == 0) warnings.emplace_back("no request finished: there is no latency");
 
   const std::array<std::pair<const char*, const Distribution*>, 7> samples{

@@ -9,6 +9,7 @@
 //   e2e_s          last output token - arrival
 //   throughput     finished requests, and all output tokens, over the makespan
 //   goodput        finished requests that meet every limit given, over the makespan; one-token outputs meet any tpot
+//   time           where E2E went, bucket by bucket (time_buckets.h); the means add up to that of e2e_s
 //   makespan_s     from the first arrival to the last event
 //   stall_s        for each preempted request: from each preemption until its computed length was regained, summed
 //   recomputed     positions computed again after a preemption
@@ -26,6 +27,7 @@
 #include "sim/base/quantities.h"
 #include "sim/metrics/quantiles.h"
 #include "sim/metrics/record.h"
+#include "sim/metrics/time_buckets.h"
 
 namespace blockyard::metrics {
 
@@ -128,6 +130,8 @@ struct Summary {
   Distribution itl;
   Distribution e2e;
   Distribution e2e_per_output_token;
+
+  TimeUses time;  // of finished requests
 
   double requests_per_s = 0;
   double output_tokens_per_s = 0;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/check.h"
+#include "sim/model/weights.h"
 
 namespace blockyard::model {
 namespace {

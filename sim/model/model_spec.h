@@ -1,15 +1,19 @@
-// A decoder-only transformer, as far as memory and time depend on it. Fields are named after Hugging Face's config.json
-// where it has them. parameter_count and weight_bytes follow from the fields: embedding (once more for the output head
-// unless tied), per layer attention projections, MLP or experts with their router, norms and biases; checked against
-// published counts. Sizes are whole-model, not per GPU, unless the name says so.
+// A model, as far as memory and time depend on it. Most models repeat one layer: the fields named after Hugging Face's
+// config.json describe it. Where layers differ, `layers` and `mlps` list the groups (layer_group.h) and the fields
+// describe the commonest attention layer and MLP. Whoever counts memory, weights or time asks layer_groups() and
+// mlp_groups(), which are always complete. Sizes are whole-model, not per GPU, unless the name says so.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/quantities.h"
 #include "sim/model/element_type.h"
+#include "sim/model/layer_group.h"
+#include "sim/model/quantization.h"
 
 namespace blockyard::model {
 
@@ -39,22 +43,28 @@ struct ModelSpec {
   bool norm_bias = false;  // LayerNorm rather than RMSNorm
   bool qk_norm = false;    // a norm over head_dim for q and one for k in every layer
 
-  ElementType dtype = ElementType::bf16;  // of the weights
+  std::vector<LayerGroup> layers;             // empty: all layers are as the fields say
+  std::vector<MlpGroup> mlps;                 // likewise
+  std::int64_t other_embedding_elements = 0;  // tables beside the vocabulary's, on every rank
+  std::int64_t draft_layers = 0;              // of the model's own multi-token predictor, not among the hidden layers
+  std::vector<std::string> not_counted;       // parts of the model that neither groups nor weights hold
+
+  ElementType dtype = ElementType::bf16;     // of the weights, and what quantised weights compute in
+  std::optional<Quantization> quantization;  // of the weights
+  std::optional<ElementType> kv_dtype;       // where the model's files ask for one
 
   [[nodiscard]] bool is_moe() const { return num_experts > 0; }
 };
 
+// Groups of the model's layers; a layer may be in several of layer_groups (attention beside recurrent state) or none.
+[[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& spec);
+[[nodiscard]] std::vector<MlpGroup> mlp_groups(const ModelSpec& spec);
+
 // Wrong or contradictory values, all of them, at `place`.
 void check(const ModelSpec& spec, const Place& place, Diagnostics& diagnostics);
-// Whether tensor parallelism of degree `tp` can split it: heads and intermediate_size divide by tp; kv heads divide by
-// tp, or tp by kv heads (they are replicated then).
+// Whether tensor parallelism of degree `tp` can split it: query heads, recurrent heads and MLP widths divide by tp; kv
+// heads divide by tp, or tp by kv heads (they are replicated then).
 void check_tensor_parallel(const ModelSpec& spec, std::int64_t tp, const Place& place, Diagnostics& diagnostics);
-
-[[nodiscard]] std::int64_t parameter_count(const ModelSpec& spec);
-[[nodiscard]] Bytes weight_bytes(const ModelSpec& spec);
-// Matrices are split over the ranks (k and v are replicated where tp > kv heads), norms and the router are on every
-// one.
-[[nodiscard]] Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp);
 
 // Heads of one rank; the spec has passed check_tensor_parallel.
 [[nodiscard]] std::int64_t attention_heads_per_gpu(const ModelSpec& spec, std::int64_t tp);

@@ -43,7 +43,17 @@ void append_seconds(fmt::memory_buffer& out, SimTime time) {
   out.append(digits, digits + length);
 }
 
-void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record) {
+std::string requests_header() {
+  std::string header =
+      "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_"
+      "s,"
+      "recomputed_tokens";
+  for (const char* bucket : metrics::kTimeBucketNames) header += fmt::format(",{}_s", bucket);
+  return header + "\n";
+}
+
+void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
+                    const metrics::TimeRow& time) {
   const bool finished = record.outcome == metrics::Outcome::finished;
   append_integer(out, request);
   out.push_back(',');
@@ -67,6 +77,10 @@ void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics
   out.push_back(',');
   append_seconds(out, record.stall);
   append_field(out, record.recomputed_tokens);
+  for (const std::int64_t ns : time.ns) {
+    out.push_back(',');
+    if (finished) append_seconds(out, SimTime(ns));
+  }
   out.push_back('\n');
 }
 

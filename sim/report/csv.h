@@ -5,20 +5,19 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 #include "sim/metrics/collector.h"
 #include "sim/metrics/record.h"
 
 namespace blockyard::report {
 
-inline constexpr std::string_view kRequestsHeader =
-    "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_s,"
-    "recomputed_tokens\n";
+[[nodiscard]] std::string requests_header();
 
 // tpot_s is a quotient: the shortest decimals of the double that the summary's distribution counts. output_tokens,
-// tpot_s and e2e_s are given for finished requests only.
-void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record);
+// tpot_s, e2e_s and the buckets of `time`, which add up to it, are given for finished requests only.
+void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
+                    const metrics::TimeRow& time);
 
 void append_time_series_header(fmt::memory_buffer& out);
 void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes);

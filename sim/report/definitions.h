@@ -17,6 +17,11 @@ inline constexpr const char* kThroughputDefinition =
     "finished requests that meet every limit; all others are misses; one-token outputs meet any TPOT.";
 inline constexpr const char* kStallDefinition =
     "stall: from each preemption until the computed length is regained, summed over a preempted request's life.";
+inline constexpr const char* kTimeDefinition =
+    "of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the head of the line out "
+    "(seat, token budget, KV memory), as its head or behind it; prefill until the first token, decode after it, each "
+    "split into own (the step without others' work; batch-mates' decodes count as own), overhead of a step and "
+    "interference; skipped: running, without a token in a step; preempted: stalls.";
 inline constexpr const char* kMemoryDefinition =
     "shares of the KV pool, means weighted by time. live: tokens with an owner; cached: known content, no owner; "
     "reserved: held for tokens the request will write; over_reserved: held beyond its true end; tail: unfilled slots "

@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
 #include "sim/report/csv.h"
-#include "sim/report/pending_file.h"
 #include "sim/report/summary_json.h"
 
 namespace blockyard::report {
@@ -14,10 +14,10 @@ namespace {
 void append(PendingFile& file, std::string_view text) { file.buffer().append(text.data(), text.data() + text.size()); }
 
 void write_requests(PendingFile& file, const metrics::Collector& collector) {
-  append(file, kRequestsHeader);
-  std::int64_t request = 0;
-  for (const metrics::RequestRecord& record : collector.records()) {
-    append_request(file.buffer(), request++, record);
+  append(file, requests_header());
+  const std::vector<metrics::RequestRecord>& records = collector.records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    append_request(file.buffer(), static_cast<std::int64_t>(i), records[i], collector.time().row(i));
     file.spill();
   }
   file.close();

@@ -48,6 +48,21 @@ ordered_json goodput_json(const metrics::Summary& s) {
   return j;
 }
 
+ordered_json time_json(const metrics::TimeUses& time) {
+  const auto use = [](const metrics::TimeUse& u) {
+    return ordered_json{{"mean", u.mean_s}, {"p99", u.p99_s}, {"share", u.share}};
+  };
+  ordered_json j = ordered_json::object();
+  for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
+    j[std::string(metrics::kTimeBucketNames[i]) + "_s"] = use(time.buckets[i]);
+  }
+  ordered_json& groups = j["groups"] = ordered_json::object();
+  for (std::size_t g = 0; g < metrics::kTimeGroups.size(); ++g) {
+    groups[std::string(metrics::kTimeGroups[g].name) + "_s"] = use(time.groups[g]);
+  }
+  return j;
+}
+
 ordered_json memory_json(const metrics::Summary& s) {
   ordered_json j;
   j["capacity_bytes"] = s.capacity.count();
@@ -115,6 +130,7 @@ ordered_json summary_json(const metrics::Summary& s) {
                   {"itl_s", distribution_json(s.itl)},
                   {"e2e_s", distribution_json(s.e2e)},
                   {"e2e_per_output_token_s", distribution_json(s.e2e_per_output_token)}};
+  j["time_ledger"] = time_json(s.time);
   j["throughput"] = {{"requests_per_s", s.requests_per_s}, {"output_tokens_per_s", s.output_tokens_per_s}};
   if (s.good_requests) j["goodput"] = goodput_json(s);
   j["preemption"] = {{"count", s.preemptions},

@@ -119,6 +119,28 @@ std::string latency(const Summary& s) {
   return text;
 }
 
+// Where the finished requests' time went; buckets that nobody was in are left out.
+std::string time_ledger(const Summary& s) {
+  if (s.finished == 0) return "";
+  const Unit unit = time_unit(s.e2e.mean_s.value_or(0));
+  const double largest = std::max(s.e2e.mean_s.value_or(0), s.e2e.p99_s.value_or(0));
+  const auto time = [&](Seconds seconds) { return in_unit_of_column(seconds, unit, largest); };
+  TextTable table;
+  table.add({"where time went", unit.name, "mean", "p99", "share"});
+  double share = 0;
+  double mean = 0;
+  for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
+    const metrics::TimeUse& u = s.time.buckets[i];
+    if (u.share == 0) continue;
+    table.add(
+        {fmt::format("  {}", metrics::kTimeBucketNames[i]), "", time(u.mean_s), time(u.p99_s), share_text(u.share)});
+    share += u.share;
+    mean += u.mean_s;
+  }
+  table.add({"  E2E", "", time(mean), time(s.e2e.p99_s.value_or(0)), share_text(share)});
+  return table.text() + footnote(kTimeDefinition) + "\n";
+}
+
 std::string batch(const Summary& s) {
   std::string text = labelled(
       "batch", fmt::format("running: mean {}, at most {}; waiting: mean {}, at most {}", significant(s.mean_running),
@@ -164,8 +186,8 @@ std::string origin(const metrics::Identity& identity) {
 }  // namespace
 
 std::string print_summary(const Summary& s) {
-  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + batch(s) + "\n" + memory(s) +
-         origin(s.identity);
+  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
+         "\n" + memory(s) + origin(s.identity);
 }
 
 }  // namespace blockyard::report

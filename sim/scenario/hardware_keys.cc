@@ -73,21 +73,46 @@ Keys calibration_keys() {
        .fallback = "none",
        .doc = "eb_p: share of the peak bandwidth in prefill attention"},
       overhead("prefill_overhead", "ta of prefill attention"),
+      {.path = "calibration.elementwise_form",
+       .words = {{"fused", "four kernels a layer, put together by a compiler"},
+                 {"separate", "six kernels a layer with the GEMMs' constants"}},
+       .required_in = section,
+       .doc = "norms, rotary embedding, activation and residual additions"},
       overhead("elementwise_overhead", "te: fixed time of one of four fused elementwise kernels"),
+      overhead("sampler_overhead", "fixed time of the sampler, beside the bytes of the logits"),
       yes_no("calibration.prefill_occupancy", "false", "SMs that a small chunk leaves idle are counted apart"),
       {.path = "calibration.mixed_decode_factor",
        .accepts = {{Kind::real, above_up_to(0, 100)}},
        .words = {{"none", "as without a chunk"}},
        .fallback = "none",
        .doc = "mix: beside a chunk, decodes reach mix / (query heads a KV head) of the bandwidth"},
+      {.path = "calibration.stream_bandwidth",
+       .accepts = {{Kind::bandwidth, above(0)}},
+       .words = {{"none", "no such limit"}},
+       .fallback = "none",
+       .doc = "what one SM reads of the KV of one head, where FlashAttention-2 does not split a sequence"},
   };
   for (const char* name : {"compute_efficiency", "memory_efficiency", "kernel_overhead"}) {
     for (Key& key : keys) {
       if (key.path == section + "." + name) key.required_in = section;
     }
   }
-  for (const char* gpus : {"2", "4", "8"}) {
-    const std::string inner = section + ".all_reduce." + gpus;
+  const std::string fp8 = section + ".fp8";
+  keys.push_back({.path = fp8 + ".compute_efficiency",
+                  .accepts = {{Kind::real, above_up_to(0, 4)}},
+                  .required_in = fp8,
+                  .doc = "share of the fp8 peak that a GEMM of fp8 weights reaches"});
+  keys.push_back({.path = fp8 + ".memory_efficiency",
+                  .accepts = {{Kind::real, above_up_to(0, 4)}},
+                  .required_in = fp8,
+                  .doc = "share of the peak bandwidth"});
+  keys.push_back({.path = fp8 + ".kernel_overhead",
+                  .accepts = {{Kind::time, between(0, 1)}},
+                  .required_in = fp8,
+                  .doc = "fixed time, the quantisation of the activations included"});
+  for (const char* inner_path : {".all_reduce.2", ".all_reduce.4", ".all_reduce.8", ".all_reduce_eager.2",
+                                 ".all_reduce_eager.4", ".all_reduce_eager.8"}) {
+    const std::string inner = section + inner_path;
     keys.push_back({.path = inner + ".latency",
                     .accepts = {{Kind::time, between(0, 1)}},
                     .required_in = inner,
@@ -181,7 +206,9 @@ Schema gpu_schema() {
   return {"GPU",
           std::move(keys),
           {{"calibration", "what kernels reach of the peaks; without it generic constants are taken"},
-           {"calibration.all_reduce", "by number of GPUs"}}};
+           {"calibration.fp8", "GEMMs with fp8 weights and activations; without it the constants above"},
+           {"calibration.all_reduce", "in a CUDA graph, by number of GPUs"},
+           {"calibration.all_reduce_eager", "launched one by one, by number of GPUs"}}};
 }
 
 }  // namespace blockyard::scenario

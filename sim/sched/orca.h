@@ -8,5 +8,6 @@
 #include "sim/sched/running_first.h"
 
 namespace blockyard::sched {
-[[nodiscard]] std::unique_ptr<Scheduler> make_orca(const RunningFirstOptions& options, kv::Allocator& memory);
+[[nodiscard]] std::unique_ptr<Scheduler> make_orca(const RunningFirstOptions& options, kv::Allocator& memory,
+                                                   RestoreCost* restore_cost = nullptr);
 }  // namespace blockyard::sched

@@ -5,20 +5,17 @@
 
 namespace blockyard::sched {
 
-kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len) {
-  const Tokens room = max_model_len - request.prompt_tokens;
-  const Tokens declared = std::max(Tokens(1), std::min(request.max_tokens, room));
-  const Tokens output = std::max(Tokens(1), std::min(request.output_tokens, declared));
-  return {request.prompt_tokens, request.prompt_tokens + output - Tokens(1),
-          request.prompt_tokens + declared - Tokens(1)};
-}
-
-RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory)
+RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, RestoreCost* restore_cost)
     : options_(options),
       victims_by_priority_(options.queue_order == "priority"),
+      victim_policy_(make_victim_policy(options.victim)),
       memory_(&memory),
+      restore_cost_(restore_cost),
       running_(table_),
-      waiting_(make_waiting_queue(options.queue_order)) {}
+      waiting_(make_waiting_queue(options.queue_order)) {
+  CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost != nullptr,
+            "victim {} without a restore cost", options.victim);
+}
 
 void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
@@ -36,22 +33,20 @@ Tokens RunningFirst::wanted(const Sequence& s) const {
 }
 
 const Batch& RunningFirst::schedule(SimTime now) {
-  batch_.decodes = 0;
-  batch_.decode_context = 0;
-  batch_.decode_context_squares = 0;
-  batch_.sampled = 0;
-  batch_.chunks.clear();
-  batch_.admitted.clear();
-  batch_.preempted.clear();
-  batch_.refused_although_free = 0;
-  batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
+  batch_.clear();
   planned_.clear();
   cohort_planned_ = false;
   budget_ = options_.max_num_batched_tokens;
 
-  if (!options_.fast_forward || !plan_by_sums(now)) plan_by_walk(now);
+  if (victim_policy_ != nullptr && !cohort_grown_) {
+    plan_by_rank(now);
+  } else if (!options_.fast_forward || !plan_by_sums(now)) {
+    plan_by_walk(now);
+  }
+  head_waits_for_ = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
   if (batch_.preempted.empty()) admit_waiting();
   describe_batch();
+  describe_line(batch_);
   return batch_;
 }
 
@@ -93,9 +88,18 @@ bool RunningFirst::plan_by_sums(SimTime now) {
     if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
     preempt(last, now);
   }
+  grow_all();
+  return true;
+}
+
+// Everybody running gets what is wanted, which fits.
+void RunningFirst::grow_all() {
   growths_.clear();
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
-    if (wanted_[i] <= Tokens(0)) continue;
+    if (wanted_[i] <= Tokens(0)) {
+      batch_.skipped.push_back(table_[prefilling_[i]].id);
+      continue;
+    }
     growths_.push_back({prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]});
     planned_.push_back({prefilling_[i], wanted_[i], PlanEntry::Kind::running, Tokens(0)});
     budget_ -= wanted_[i];
@@ -104,7 +108,6 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
   cohort_planned_ = true;
   budget_ -= Tokens(running_.cohort_size());
-  return true;
 }
 
 SequenceId RunningFirst::victim() const {
@@ -122,10 +125,8 @@ SequenceId RunningFirst::victim() const {
 
 // The engine's own loop over the running list, index arithmetic included.
 void RunningFirst::plan_by_walk(SimTime now) {
+  dissolve_cohort(now);
   prefilling_.clear();
-  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
-    if (table_[id].in_cohort) leave_cohort(id, now);
-  }
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
     const Tokens n = std::min(wanted(table_[current]), budget_);
@@ -158,7 +159,15 @@ void RunningFirst::plan_by_walk(SimTime now) {
     current = table_[current].next;
     for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
   }
-  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) prefilling_.push_back(id);
+  auto planned = planned_.begin();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    prefilling_.push_back(id);
+    if (planned != planned_.end() && planned->id == id) {
+      ++planned;
+    } else {
+      batch_.skipped.push_back(table_[id].id);
+    }
+  }
 }
 
 void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
@@ -170,7 +179,11 @@ void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
 void RunningFirst::preempt(SequenceId id, SimTime now) {
   Sequence& s = table_[id];
   if (s.in_cohort) leave_cohort(id, now);
-  if (!prefilling_.empty() && prefilling_.back() == id) prefilling_.pop_back();
+  if (!prefilling_.empty() && prefilling_.back() == id) {
+    prefilling_.pop_back();
+  } else if (victim_policy_ != nullptr) {
+    std::erase(prefilling_, id);
+  }
   memory_->release(id);
   running_.remove(id);
   s.highest = std::max(s.highest, s.computed);
@@ -194,7 +207,8 @@ void RunningFirst::admit_waiting() {
     const Tokens threshold = options_.long_prefill_token_threshold;
     if (threshold > Tokens(0)) n = std::min(n, threshold);
     refused = true;  // unless all that follows goes well
-    if (!options_.chunked_prefill && n > budget_) break;
+    head_waits_for_ = !options_.chunked_prefill && n > budget_ ? QueueCause::token_budget : QueueCause::kv_memory;
+    if (head_waits_for_ == QueueCause::token_budget) break;
     n = std::min(n, budget_);
     if (!gates_open(id, s)) break;
     if (memory_->admit(id, s.need, hit + n) != kv::Grant::granted) {
@@ -205,7 +219,7 @@ void RunningFirst::admit_waiting() {
       break;
     }
     refused = false;
-    if (!s.admitted) batch_.admitted.push_back(s.id);
+    (s.admitted ? batch_.resumed : batch_.admitted).push_back(s.id);
     s.computed = hit;
     batch_.looked_up += s.length().count();
     batch_.hit += hit.count();
@@ -219,7 +233,15 @@ void RunningFirst::admit_waiting() {
     planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
     budget_ -= n;
   }
+  if (!refused && budget_ <= Tokens(0)) head_waits_for_ = QueueCause::token_budget;
   head_blocked_ = refused && planned_.empty();
+}
+
+// A seat is asked for first: without one, room in the budget and in memory would not help.
+void RunningFirst::describe_line(Batch& batch) {
+  if (waiting_->size() == 0) return;
+  batch.head = waiting_->front().id;
+  batch.head_waits_for = running_.size() >= options_.max_num_seqs ? QueueCause::seat : head_waits_for_;
 }
 
 SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
@@ -258,7 +280,7 @@ void RunningFirst::describe_batch() {
       batch_.decode_context += context;
       batch_.decode_context_squares += context * context;
     } else {
-      batch_.chunks.push_back({planned.fresh, s.computed});
+      batch_.chunks.push_back({planned.fresh, s.computed, s.id, s.computed + planned.fresh == s.length()});
     }
     s.computed += planned.fresh;
     if (s.computed == s.length()) ++batch_.sampled;
@@ -267,13 +289,7 @@ void RunningFirst::describe_batch() {
 }
 
 const StepOutcome& RunningFirst::complete(SimTime now) {
-  outcome_.tokens = outcome_.computed = outcome_.shared_gap = 0;
-  outcome_.gaps.clear();
-  outcome_.first_tokens.clear();
-  outcome_.finished.clear();
-  outcome_.restored.clear();
-  outcome_.recomputed.clear();
-  outcome_.progress = false;
+  outcome_.clear();
   finished_.clear();
 
   if (cohort_planned_) {
@@ -396,6 +412,8 @@ bool RunningFirst::plain_step(Batch& batch) {
   batch.decodes = batch.sampled = running_.cohort_size();
   batch.decode_context = running_.sum_context();
   batch.decode_context_squares = running_.sum_context_squares();
+  if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) head_waits_for_ = QueueCause::token_budget;
+  describe_line(batch);
   return true;
 }
 

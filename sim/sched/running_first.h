@@ -10,12 +10,18 @@
 // sums. If memory does not and victims come from the list's tail, the outcome of the engine's walk is the shortest tail
 // whose removal makes the rest fit, since a victim never stands before the request that asks. Only a budget that binds
 // in mid-list and priority victims take the walk itself.
+//
+// Under a victim policy (preemption/victim.h) the rule is simpler than the engine's: victims are chosen before anybody
+// is given tokens, one after the other until what the running ones ask for fits. Each choice walks the running list;
+// steps in which memory suffices do not.
 #pragma once
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "sim/sched/preemption/restore_cost.h"
+#include "sim/sched/preemption/victim.h"
 #include "sim/sched/running_set.h"
 #include "sim/sched/scheduler.h"
 #include "sim/sched/waiting_queue.h"
@@ -32,11 +38,13 @@ struct RunningFirstOptions {
   std::int64_t watermark_grains = 0;      // kept free at admission, against the demand of the whole known sequence
   bool reserve_full_isl = false;  // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
   bool fast_forward = true;       // false: walk the running list in every step
+  std::string_view victim = "engine";
 };
 
 class RunningFirst final : public Scheduler {
  public:
-  RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory);
+  // `restore_cost`: for policies that ask for it; outlives the scheduler.
+  RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, RestoreCost* restore_cost = nullptr);
 
   void arrive(RequestId id, const workload::Request& request) override;
   const Batch& schedule(SimTime now) override;
@@ -60,12 +68,20 @@ class RunningFirst final : public Scheduler {
   [[nodiscard]] Tokens wanted(const Sequence& s) const;
   // Part A on sums; false if this step needs the walk (then nothing has changed).
   bool plan_by_sums(SimTime now);
+  void grow_all();
   [[nodiscard]] bool budget_covers_all();
   [[nodiscard]] std::int64_t memory_demand() const;
   void plan_by_walk(SimTime now);
+  void dissolve_cohort(SimTime now);
+  // Part A under a victim policy.
+  void plan_by_rank(SimTime now);
+  void share_budget();
+  [[nodiscard]] SequenceId worst_of_running() const;
+  [[nodiscard]] DecodeLoad decode_load() const;
   void admit_waiting();
   [[nodiscard]] SequenceId open_sequence(const Waiting& waiting);
   [[nodiscard]] bool gates_open(SequenceId id, const Sequence& s) const;
+  void describe_line(Batch& batch);
   void preempt(SequenceId id, SimTime now);
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
@@ -76,7 +92,9 @@ class RunningFirst final : public Scheduler {
 
   RunningFirstOptions options_;
   bool victims_by_priority_;
+  std::unique_ptr<VictimPolicy> victim_policy_;  // nullptr: the engine's own rule
   kv::Allocator* memory_;
+  RestoreCost* restore_cost_;
   SequenceTable table_;
   RunningSet running_;
   std::unique_ptr<WaitingQueue> waiting_;
@@ -91,6 +109,7 @@ class RunningFirst final : public Scheduler {
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened
   // since.
   bool head_blocked_ = false;
+  QueueCause head_waits_for_ = QueueCause::kv_memory;  // found by the last attempt to admit it
   Batch batch_;
   StepOutcome outcome_;
 };

@@ -47,10 +47,10 @@ void RunningSet::join(SequenceId id) {
 void RunningSet::leave(SequenceId id) {
   Sequence& s = (*table_)[id];
   CHECK_LAW(s.in_cohort, "sequence {} is not in the cohort", index_of(id));
-  const Tokens progress(steps_ - s.joined_step);
+  const Tokens since = progress(id);
   s.in_cohort = false;
-  s.computed += progress;
-  s.generated += progress;
+  s.computed += since;
+  s.generated += since;
   (s.wheel_previous == SequenceId::none ? wheel_[cell(s.finish_step)] : (*table_)[s.wheel_previous].wheel_next) =
       s.wheel_next;
   if (s.wheel_next != SequenceId::none) (*table_)[s.wheel_next].wheel_previous = s.wheel_previous;

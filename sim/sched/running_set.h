@@ -28,6 +28,8 @@ class RunningSet {
   // left.
   void join(SequenceId id);
   void leave(SequenceId id);
+  // Tokens that a member has computed, and generated, since it joined.
+  [[nodiscard]] Tokens progress(SequenceId id) const { return Tokens(steps_ - (*table_)[id].joined_step); }
   [[nodiscard]] std::int64_t cohort_size() const { return cohort_size_; }
   [[nodiscard]] std::int64_t sum_context() const { return sum_context_; }
   [[nodiscard]] std::int64_t sum_context_squares() const { return sum_context_squares_; }

@@ -13,6 +13,7 @@
 
 #include "sim/base/ids.h"
 #include "sim/base/quantities.h"
+#include "sim/base/queue_cause.h"
 #include "sim/kv/allocator/allocator.h"
 #include "sim/workload/request.h"
 
@@ -22,6 +23,8 @@ namespace blockyard::sched {
 struct Chunk {
   Tokens fresh;    // tokens computed in this step
   Tokens context;  // tokens computed before it
+  RequestId request{};
+  bool last = false;  // it brings `computed` up to the length, and yields a token
 };
 
 // The blocks of a request on their way between GPU and host.
@@ -43,11 +46,13 @@ struct Batch {
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
   std::vector<RequestId> admitted;   // first admissions
+  std::vector<RequestId> resumed;    // admitted again after a preemption by recompute
   std::vector<RequestId> preempted;  // by recompute
   std::vector<Swap> swapped_out;     // preempted by swap
   std::vector<Swap> swapped_in;
-  std::vector<Finish> ignored;  // ended by the scheduler without (further) output: it could never be held
-  std::string_view failure;     // the engine died while it scheduled, and why; nothing of the step counts
+  std::vector<RequestId> skipped;  // running, and given no token
+  std::vector<Finish> ignored;     // ended by the scheduler without (further) output: it could never be held
+  std::string_view failure;        // the engine died while it scheduled, and why; nothing of the step counts
   // Prefix cache, over the admissions of the step: tokens looked up, found, and of those found by requests that
   // resumed.
   std::int64_t looked_up = 0;
@@ -56,7 +61,12 @@ struct Batch {
   std::int64_t hit_resumed = 0;
   std::int64_t refused_although_free = 0;  // admissions refused for the first time although enough memory was free
 
+  // If anybody waits once the step is planned: who is next, and what kept it out.
+  RequestId head{};
+  QueueCause head_waits_for = QueueCause::seat;
+
   [[nodiscard]] bool empty() const { return decodes == 0 && chunks.empty(); }
+  void clear();  // the lists keep their memory
 };
 
 struct Restore {
@@ -79,6 +89,8 @@ struct StepOutcome {
   std::vector<Restore> restored;
   std::vector<Recompute> recomputed;
   bool progress = false;  // some request generated a token, or computed a position for the first time
+
+  void clear();  // the lists keep their memory
 };
 
 // One line of a step's plan, as recorded runs of engines have it.
@@ -92,9 +104,9 @@ struct PlanEntry {
   Tokens memorised{0};   // vllm-v0: its standing number of cached tokens
 };
 
-// What a request writes under a limit of `max_model_len` tokens: generation stops when prompt + output reach it, or
-// max_tokens. At least one token comes out of every prefill. The prompt is shorter than the limit.
-[[nodiscard]] kv::SequenceNeed need_of(const workload::Request& request, Tokens max_model_len);
+// What a request writes where no sequence grows longer than `longest`: generation stops when prompt + output reach it,
+// or max_tokens. At least one token comes out of every prefill. The prompt is shorter than the limit.
+[[nodiscard]] kv::SequenceNeed need_of(const workload::Request& request, Tokens longest);
 
 class Scheduler {
  public:

@@ -11,7 +11,7 @@
 namespace blockyard::sched {
 namespace {
 
-using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&);
+using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&, RestoreCost*);
 
 template <MakeOnAllocator Make>
 Engine on_any_allocator(const EngineOptions& options) {
@@ -21,7 +21,7 @@ Engine on_any_allocator(const EngineOptions& options) {
     batch.watermark_grains =
         static_cast<std::int64_t>(*options.watermark * static_cast<double>(memory->total_grains()));
   }
-  std::unique_ptr<Scheduler> scheduler = Make(batch, *memory);
+  std::unique_ptr<Scheduler> scheduler = Make(batch, *memory, options.restore_cost);
   return {std::move(memory), std::move(scheduler)};
 }
 
@@ -57,10 +57,11 @@ constexpr std::array kSchedulers{
                  "one token budget, chunked prefill, running first, preemption by recompute (vLLM 0.13)",
                  {.null_block = true, .needs_budget_for_seqs = true},
                  on_any_allocator<make_vllm_v1>},
-    SchedulerRow{"vllm-v0",
-                 "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
-                 {.paged_only = true, .can_swap = true, .own_eviction = true, .takes_whole_len = true},
-                 make_vllm_v0},
+    SchedulerRow{
+        "vllm-v0",
+        "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
+        {.paged_only = true, .can_swap = true, .own_eviction = true, .own_victims = true, .takes_whole_len = true},
+        make_vllm_v0},
     SchedulerRow{"orca",
                  "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)",
                  {},

@@ -19,9 +19,10 @@ struct EngineOptions {
   RunningFirstOptions batch;
   std::string_view strategy = "paged";
   kv::MemoryOptions memory;
-  std::optional<double> watermark;  // share kept free at admission; none = the engine's own rule
-  bool swap = false;                // preempt by swap, where the scheduler can
-  Blocks host_blocks;               // of the pool that swaps go to
+  std::optional<double> watermark;      // share kept free at admission; none = the engine's own rule
+  bool swap = false;                    // preempt by swap, where the scheduler can
+  Blocks host_blocks;                   // of the pool that swaps go to
+  RestoreCost* restore_cost = nullptr;  // outlives the engine
 };
 
 struct Engine {
@@ -34,6 +35,7 @@ struct SchedulerTraits {
   bool paged_only = false;  // works on paged memory alone
   bool can_swap = false;
   bool own_eviction = false;           // evicts cached blocks by an order of its own
+  bool own_victims = false;            // its victims are part of its rules
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats
 };

@@ -21,6 +21,7 @@ class V0Budget {
   }
 
   [[nodiscard]] Tokens left() const { return limit_ - used_; }
+  [[nodiscard]] bool full() const { return seated_ >= seats_; }
   [[nodiscard]] bool fits(Tokens tokens) const { return used_ + tokens <= limit_ && seated_ + 1 <= seats_; }
 
   void add_tokens(SequenceId id, Tokens tokens) {

@@ -35,15 +35,8 @@ const Batch& VllmV0::schedule(SimTime now) {
   }
   recomputed_.clear();
   swapped_out_.clear();
-  batch_.decodes = batch_.decode_context = batch_.decode_context_squares = batch_.sampled = 0;
-  batch_.chunks.clear();
-  batch_.admitted.clear();
-  batch_.preempted.clear();
-  batch_.swapped_out.clear();
-  batch_.swapped_in.clear();
-  batch_.ignored.clear();
-  batch_.failure = "";
-  batch_.looked_up = batch_.hit = batch_.looked_up_resumed = batch_.hit_resumed = 0;
+  batch_.clear();
+  batch_.head_waits_for = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
 
   if (options_.chunked_prefill) {
     schedule_chunked();
@@ -52,17 +45,19 @@ const Batch& VllmV0::schedule(SimTime now) {
   }
   if (!batch_.failure.empty()) return batch_;
   describe_batch();
+  describe_line();
   memory_->end_of_schedule();
   return batch_;
 }
 
 void VllmV0::describe_batch() {
   for (const Planned& planned : plan_) {
-    const Row& r = row(planned.id);
+    Row& r = row(planned.id);
+    r.planned_in = step_;
     const Tokens context = r.computed + planned.fresh.cached;
     const Tokens after = context + planned.fresh.uncached;
     if (planned.prefill) {
-      batch_.chunks.push_back({planned.fresh.uncached, context});
+      batch_.chunks.push_back({planned.fresh.uncached, context, r.id, after == r.length()});
     } else {
       ++batch_.decodes;
       batch_.decode_context += after.count();
@@ -73,14 +68,21 @@ void VllmV0::describe_batch() {
   }
 }
 
+// Swapped-out ones go before the waiting ones.
+void VllmV0::describe_line() {
+  for (const SequenceId id : running_) {
+    if (row(id).planned_in != step_) batch_.skipped.push_back(row(id).id);
+  }
+  if (!recomputed_.empty() || !swapped_.empty()) batch_.head_waits_for = QueueCause::kv_memory;
+  if (!swapped_.empty()) {
+    batch_.head = row(swapped_.front()).id;
+  } else if (!waiting_.empty()) {
+    batch_.head = row(waiting_.front()).id;
+  }
+}
+
 const StepOutcome& VllmV0::complete(SimTime now) {
-  outcome_.tokens = outcome_.computed = outcome_.shared_gap = 0;
-  outcome_.gaps.clear();
-  outcome_.first_tokens.clear();
-  outcome_.finished.clear();
-  outcome_.restored.clear();
-  outcome_.recomputed.clear();
-  outcome_.progress = false;
+  outcome_.clear();
   finished_.clear();
   for (const Planned& planned : plan_) complete_one(planned, now);
   if (!finished_.empty()) {
@@ -117,8 +119,7 @@ void VllmV0::complete_one(const Planned& planned, SimTime now) {
     outcome_.gaps.push_back(now - r.last_token);
   }
   r.last_token = now;
-  // The engine lets a sequence grow to one token more than its limit.
-  if (r.generated < output_of(r) && r.length() <= options_.max_model_len) return;
+  if (r.generated < output_of(r)) return;
   outcome_.finished.push_back({r.id, r.generated});
   memory_->release(planned.id);
   finished_.push_back(planned.id);

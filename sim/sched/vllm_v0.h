@@ -38,6 +38,8 @@ struct VllmV0Options {
 class VllmV0 final : public Scheduler {
  public:
   static constexpr std::string_view kHostExhausted = "cpu_swap_space_exhausted";
+  // The engine takes a prompt of max_model_len tokens and stops a sequence when it is longer than that.
+  static constexpr Tokens kBeyondMaxModelLen{1};
 
   VllmV0(const VllmV0Options& options, kv::V0Memory& memory);
 
@@ -60,9 +62,10 @@ class VllmV0 final : public Scheduler {
     workload::Request request;
     Tokens generated;
     Tokens computed;
-    bool decoding = false;  // from `computed` first reaching length() until a preemption by recompute
-    bool admitted = false;  // at least once
-    Tokens highest;         // the largest `computed` before a recompute took it away
+    bool decoding = false;        // from `computed` first reaching length() until a preemption by recompute
+    bool admitted = false;        // at least once
+    std::int64_t planned_in = 0;  // the last step that computed tokens for it
+    Tokens highest;               // the largest `computed` before a recompute took it away
     SimTime last_token;
     SimTime preempted_at = kNever;  // kNever = nothing to regain
 
@@ -84,7 +87,10 @@ class VllmV0 final : public Scheduler {
 
   [[nodiscard]] Row& row(SequenceId id) { return rows_[index_of(id)]; }
   [[nodiscard]] const Row& row(SequenceId id) const { return rows_[index_of(id)]; }
-  [[nodiscard]] Tokens output_of(const Row& r) const { return std::min(r.request.output_tokens, r.request.max_tokens); }
+  [[nodiscard]] Tokens output_of(const Row& r) const {
+    const kv::SequenceNeed need = need_of(r.request, options_.max_model_len + kBeyondMaxModelLen);
+    return need.true_end - need.prompt + Tokens(1);
+  }
   [[nodiscard]] bool less_urgent(SequenceId a, SequenceId b) const;
 
   void schedule_default();
@@ -100,6 +106,7 @@ class VllmV0 final : public Scheduler {
   void preempt_by_recompute(SequenceId id);
   void put_back_preempted();
   void describe_batch();
+  void describe_line();
   void complete_one(const Planned& planned, SimTime now);
   void ignore(SequenceId id);
   void close(SequenceId id);

@@ -104,6 +104,8 @@ void VllmV0::admit_prefills(Chunking chunking) {
       ignore(id);
       continue;
     }
+    batch_.head_waits_for = room == kv::Room::later ? QueueCause::kv_memory : QueueCause::token_budget;
+    if (budget_.full()) batch_.head_waits_for = QueueCause::seat;
     if (room == kv::Room::later || budget_.left() <= Tokens(0)) break;
     if (fresh.uncached == Tokens(0) || !budget_.fits(fresh.uncached)) break;
     waiting_.pop_front();
@@ -114,6 +116,7 @@ void VllmV0::admit_prefills(Chunking chunking) {
     if (r.admitted) {
       batch_.looked_up_resumed += r.length().count();
       batch_.hit_resumed += fresh.cached.count();
+      batch_.resumed.push_back(r.id);
     } else {
       batch_.admitted.push_back(r.id);
     }

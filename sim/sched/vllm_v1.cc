@@ -2,8 +2,9 @@
 
 namespace blockyard::sched {
 
-std::unique_ptr<Scheduler> make_vllm_v1(const RunningFirstOptions& options, kv::Allocator& memory) {
-  return std::make_unique<RunningFirst>(options, memory);
+std::unique_ptr<Scheduler> make_vllm_v1(const RunningFirstOptions& options, kv::Allocator& memory,
+                                        RestoreCost* restore_cost) {
+  return std::make_unique<RunningFirst>(options, memory, restore_cost);
 }
 
 }  // namespace blockyard::sched

@@ -7,5 +7,6 @@
 #include "sim/sched/running_first.h"
 
 namespace blockyard::sched {
-[[nodiscard]] std::unique_ptr<Scheduler> make_vllm_v1(const RunningFirstOptions& options, kv::Allocator& memory);
+[[nodiscard]] std::unique_ptr<Scheduler> make_vllm_v1(const RunningFirstOptions& options, kv::Allocator& memory,
+                                                      RestoreCost* restore_cost = nullptr);
 }  // namespace blockyard::sched

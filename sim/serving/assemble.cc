@@ -4,13 +4,16 @@
 #include <optional>
 #include <utility>
 
+#include "sim/cost/cuda_graphs.h"
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/roofline.h"
 #include "sim/kv/eviction/policies.h"
 #include "sim/sched/schedulers.h"
+#include "sim/sched/vllm_v0.h"
 #include "sim/serving/block_costs.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/requests.h"
+#include "sim/serving/restore_cost.h"
 
 namespace blockyard::serving {
 namespace {
@@ -129,16 +132,17 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
     return cost::make_fixed(scenario.time("cost.step"));
   }
   cost::RooflineOptions options;
-  options.tensor_parallel_size = s.tensor_parallel;
+  options.parallelism.tensor = s.tensor_parallel;
+  options.largest_graph = cost::largest_cuda_graph(scenario.integer("engine.max_num_seqs"));
   options.kv_dtype = s.kv_dtype;
   options.table_tokens = std::min<std::int64_t>(65536, scenario.tokens("engine.max_num_batched_tokens").count());
   return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
 }
 
-bool prefix_caching(const Document& scenario) {
+bool prefix_caching(const Document& scenario, const RequestsOverride* given) {
   if (scenario.choice("kv_cache.strategy") != "paged") return false;
-  return scenario.is_word("prefix_cache.enable", "auto") ? tells_contents(scenario)
-                                                         : scenario.boolean("prefix_cache.enable");
+  if (!scenario.is_word("prefix_cache.enable", "auto")) return scenario.boolean("prefix_cache.enable");
+  return given != nullptr ? given->tells_contents : tells_contents(scenario);
 }
 
 // The engine's own order is that of the free queue itself; other policies keep idle blocks by themselves.
@@ -175,22 +179,28 @@ metrics::Slo slo(const Document& scenario) {
 
 }  // namespace
 
-bool needs_recording(const Document& scenario) {
-  return prefix_caching(scenario) && scenario.choice("prefix_cache.eviction") == "opt";
+bool needs_recording(const Document& scenario, const RequestsOverride* given) {
+  return prefix_caching(scenario, given) && scenario.choice("prefix_cache.eviction") == "opt";
 }
 
-Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const CacheRecording& recording) {
+Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
+                  const CacheRecording& recording) {
   Diagnostics errors;
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool cached = prefix_caching(scenario);
+  const bool cached = prefix_caching(scenario, given);
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
   try {
-    requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1),
-                             cached ? &a.contents->store() : nullptr, errors);
+    workload::ContentStore* const store = cached ? &a.contents->store() : nullptr;
+    if (given != nullptr) {
+      requests.source = given->make(store);
+      requests.expected = given->expected;
+    } else {
+      requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1), store, errors);
+    }
   } catch (const InputError& error) {
     for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
   }
@@ -242,6 +252,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     }
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
+  options.batch.victim = scenario.choice("preemption.victim");
+  if (traits.own_victims && options.batch.victim != "engine") {
+    errors.add(scenario.place("preemption.victim"),
+               fmt::format("preemption.victim: {} has a rule of its own; expected engine", scheduler));
+  }
+  a.restore_cost = std::make_unique<RestoreCost>(*a.cost, engine.max_num_batched_tokens);
+  options.restore_cost = a.restore_cost.get();
   options.swap = scenario.choice("preemption.mode") == "swap";
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (options.swap) {
@@ -266,7 +283,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");
   a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
-  a.admission.longest_prompt = s.max_model_len - Tokens(traits.takes_whole_len ? 0 : 1);
+  a.admission.longest_sequence =
+      s.max_model_len + (traits.takes_whole_len ? sched::VllmV0::kBeyondMaxModelLen : Tokens(0));
+  a.admission.longest_prompt = a.admission.longest_sequence - Tokens(1);
   a.admission.watermark_grains =
       static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
   if (!scenario.is_word("admission.abandon_after", "never"))

@@ -13,8 +13,10 @@
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
 #include "sim/scenario/document.h"
+#include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/scheduler.h"
 #include "sim/serving/prompt_contents.h"
+#include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
@@ -28,6 +30,7 @@ struct Assembly {
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
+  std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   Blocks host_blocks;  // that swapped sequences go to
   AdmissionOptions admission;
@@ -43,10 +46,10 @@ struct CacheRecording {
   kv::RecordedUses* uses = nullptr;
   bool first_run = false;  // records into `uses`, evicts by lru
 };
-[[nodiscard]] bool needs_recording(const scenario::Document& scenario);
+[[nodiscard]] bool needs_recording(const scenario::Document& scenario, const RequestsOverride* requests);
 
-// Throws InputError with everything that is wrong.
+// `requests` takes the place of the scenario's workload. Throws InputError with everything that is wrong.
 [[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs,
-                                const CacheRecording& recording = {});
+                                const RequestsOverride* requests = nullptr, const CacheRecording& recording = {});
 
 }  // namespace blockyard::serving

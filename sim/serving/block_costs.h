@@ -1,6 +1,6 @@
 // What it costs to compute a block of a prompt again, by its place, relative to the first: in operations of the model,
-// 2 a parameter and token for its matrices, and for attention 4 a head, head dimension, layer, token and token before
-// it. What eviction by cost weighs.
+// 2 a parameter used and token for its matrices, and for attention 4 a head, head dimension, layer, token and token
+// before it. What eviction by cost weighs.
 #pragma once
 
 #include <cstdint>

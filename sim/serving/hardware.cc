@@ -1,6 +1,7 @@
 #include "sim/serving/hardware.h"
 
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -54,14 +55,24 @@ model::ModelSpec bind_model(const Document& d, const std::string& name) {
   return m;
 }
 
+std::map<std::int64_t, cost::AllReduce> bind_all_reduce(const Document& d, const std::string& section) {
+  std::map<std::int64_t, cost::AllReduce> table;
+  for (const std::int64_t gpus : {2, 4, 8}) {
+    const std::string inner = section + std::to_string(gpus);
+    if (!d.is_set(inner)) continue;
+    table[gpus] = {to_seconds(d.time(inner + ".latency")), d.bandwidth(inner + ".bus_bandwidth")};
+  }
+  return table;
+}
+
 cost::Calibration bind_calibration(const Document& d) {
   cost::Calibration c;
   const std::string section = "calibration.";
   if (!d.is_set("calibration")) return c;
-  const auto real = [&](const char* key, double& value) {
+  const auto real = [&](const std::string& key, double& value) {
     if (d.has_value(section + key) && d.is(section + key, scenario::Kind::real)) value = d.real(section + key);
   };
-  const auto time = [&](const char* key, Seconds& value) {
+  const auto time = [&](const std::string& key, Seconds& value) {
     if (d.has_value(section + key)) value = to_seconds(d.time(section + key));
   };
   c.source = d.text(section + "source");
@@ -73,6 +84,12 @@ cost::Calibration bind_calibration(const Document& d) {
   c.soft_max_exponent = cost::kMaxForm;
   real("soft_max_exponent", c.soft_max_exponent);
   c.tile_rounding = d.boolean(section + "tile_rounding");
+  if (d.is_set(section + "fp8")) {
+    c.fp8.emplace();
+    real("fp8.compute_efficiency", c.fp8->compute_efficiency);
+    real("fp8.memory_efficiency", c.fp8->memory_efficiency);
+    time("fp8.kernel_overhead", c.fp8->kernel_overhead_s);
+  }
   c.attention_form =
       d.choice(section + "attention_form") == "own" ? cost::AttentionForm::own : cost::AttentionForm::as_gemm;
   real("decode_memory_efficiency", c.decode_memory_efficiency);
@@ -81,15 +98,18 @@ cost::Calibration bind_calibration(const Document& d) {
   c.prefill_memory_efficiency = 0;
   real("prefill_memory_efficiency", c.prefill_memory_efficiency);
   time("prefill_overhead", c.prefill_overhead_s);
+  c.elementwise_form = d.choice(section + "elementwise_form") == "fused" ? cost::ElementwiseForm::fused
+                                                                         : cost::ElementwiseForm::separate;
   time("elementwise_overhead", c.elementwise_overhead_s);
+  time("sampler_overhead", c.sampler_overhead_s);
   c.prefill_occupancy = d.boolean(section + "prefill_occupancy");
   c.mixed_decode_factor = 0;
   real("mixed_decode_factor", c.mixed_decode_factor);
-  for (const std::int64_t gpus : {2, 4, 8}) {
-    const std::string inner = section + "all_reduce." + std::to_string(gpus);
-    if (!d.is_set(inner)) continue;
-    c.all_reduce[gpus] = {to_seconds(d.time(inner + ".latency")), d.bandwidth(inner + ".bus_bandwidth")};
+  if (!d.is_word(section + "stream_bandwidth", "none")) {
+    c.stream_bytes_per_s = d.bandwidth(section + "stream_bandwidth");
   }
+  c.all_reduce = bind_all_reduce(d, section + "all_reduce.");
+  c.all_reduce_eager = bind_all_reduce(d, section + "all_reduce_eager.");
   return c;
 }
 

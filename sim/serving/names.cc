@@ -7,6 +7,7 @@
 #include "sim/kv/allocator/strategies.h"
 #include "sim/kv/eviction/policies.h"
 #include "sim/model/element_type.h"
+#include "sim/sched/preemption/victim.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/waiting_queue.h"
 #include "sim/workload/generator.h"
@@ -52,10 +53,10 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .reservations = kv::reservations(),
           .placements = kv::placements(),
           .evictions = kv::evictions(),
-          .kv_dtypes = model::element_types(),
+          .kv_dtypes = model::kv_element_types(),
           .preemption_modes = {{"recompute", "its KV is dropped and computed again"},
                                {"swap", "its KV goes to the host and comes back (vllm-v0)"}},
-          .victims = {{"engine", "the scheduler's own rule"}},
+          .victims = sched::victims(),
           .cost_models = {{"roofline", "per kernel, from the constants of the GPU's entry"},
                           {"fixed", "every step takes cost.step"}}};
 }

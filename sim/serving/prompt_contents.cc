@@ -33,7 +33,7 @@ void PromptContents::arrived(RequestId id, const workload::Request& request, Tok
   } else if (request.session != 0) {
     Content& said = said_[request.session];
     Content prompt;
-    std::int64_t left = request.prompt_tokens.count();
+    std::int64_t left = std::min<std::int64_t>(request.prompt_tokens.count(), request.reused_tokens);
     for (const TokenRun& run : said) {
       append_run(prompt, {run.start, std::min(run.count, left)});
       left -= std::min(run.count, left);

@@ -1,7 +1,7 @@
 // What every request says, put together for the prefix cache:
 //   ids of blocks       where the trace has them, they name the prompt's blocks
 //   a session           otherwise, the prompt begins with all that its session has said before (prompts and answers),
-//                       as far as it reaches
+//                       as far as it reaches, and at most reused_tokens of it
 //   a shared beginning  otherwise, its first prefix_tokens tokens are those of every request with this prefix
 // All other tokens, and the answer, are the request's own. Law: content_of() spells prompt + output tokens.
 // Requests are told in order of arrival, rejected ones too. O(runs) a request.

@@ -1,5 +1,8 @@
 #include "sim/serving/replica.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace blockyard::serving {
 namespace {
 
@@ -26,9 +29,14 @@ void Replica::arrive(SimTime now, RequestId id, const workload::Request& request
   if (options_.async_scheduling && step_in_flight()) {
     arriving_.push_back({id, request});
   } else {
-    scheduler_->arrive(id, request);
+    hand_over(id, request);
   }
   collector_->set_waiting(waiting());
+}
+
+void Replica::hand_over(RequestId id, const workload::Request& request) {
+  scheduler_->arrive(id, request);
+  collector_->time().queued(record(id));
 }
 
 void Replica::abandon(SimTime now, RequestId id) {
@@ -40,10 +48,11 @@ void Replica::abandon(SimTime now, RequestId id) {
 }
 
 void Replica::let_go(SimTime now, RequestId id) {
-  if (index_of(id) < answered_.size() && answered_[index_of(id)]) return;
+  if (answered(id)) return;
   collector_->advance(now);
   if (!drop_unseen(id) && !scheduler_->abort(id)) return;
   collector_->timed_out(record(id), now);
+  collector_->close_time(record(id));
   if (contents_ != nullptr) contents_->ended(id);
   tell_state();
 }
@@ -75,11 +84,11 @@ SimTime Replica::begin(SimTime now, SimTime horizon) {
 // At the end of a step the next one's plan is known already: it knows who arrived before the ended one began. An engine
 // that would stand idle looks at all.
 void Replica::hand_over_arrivals() {
-  for (const Arrival& arrival : unseen_) scheduler_->arrive(arrival.id, arrival.request);
+  for (const Arrival& arrival : unseen_) hand_over(arrival.id, arrival.request);
   unseen_.clear();
   unseen_.swap(arriving_);
   if (scheduler_->running() > 0 || scheduler_->waiting() > 0) return;
-  for (const Arrival& arrival : unseen_) scheduler_->arrive(arrival.id, arrival.request);
+  for (const Arrival& arrival : unseen_) hand_over(arrival.id, arrival.request);
   unseen_.clear();
 }
 
@@ -94,12 +103,17 @@ SimTime Replica::start_step(SimTime now) {
   SimTime lasts;
   if (scheduler_->plain_step(plain_batch_)) {
     in_flight_ = InFlight::plain_step;
-    lasts = duration(plain_batch_);
+    const cost::StepTime computing = duration(plain_batch_);
+    lasts = computing.total;
+    charge(now, plain_batch_, computing, lasts);
   } else {
     const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
-    lasts = duration(batch) + swap_time(batch);
+    const cost::StepTime computing = duration(batch);
+    lasts = computing.total + swap_time(batch.swapped_out, batch.swapped_in);
+    charge(now, batch, computing, lasts);
     record_batch(now, batch);
+    charge_parts(batch, computing);
   }
   tell_state();
   ++steps_started_;
@@ -111,6 +125,7 @@ SimTime Replica::start_step(SimTime now) {
 void Replica::end_step(SimTime now) {
   CHECK_LAW(now == step_end_, "the step ends at {} ns, told {} ns", step_end_.count(), now.count());
   collector_->advance(now);
+  collector_->time().step_ends();
   if (in_flight_ == InFlight::plain_step) {
     collector_->token_gap(now - step_start_, plain_batch_.decodes);
     collector_->step(plain_batch_.decodes, plain_batch_.decodes);
@@ -124,16 +139,28 @@ void Replica::end_step(SimTime now) {
 }
 
 void Replica::record_batch(SimTime now, const sched::Batch& batch) {
-  for (const RequestId id : batch.admitted) collector_->admitted(record(id), now);
-  for (const RequestId id : batch.preempted) collector_->preempted(record(id), now);
+  metrics::TimeLedger& time = collector_->time();
+  for (const RequestId id : batch.admitted) {
+    collector_->admitted(record(id), now);
+    time.admitted(record(id), now, collector_->records()[index_of(id)].arrival);
+  }
+  for (const RequestId id : batch.resumed) time.resumed(record(id), now, false);
+  for (const sched::Swap& swap : batch.swapped_in) time.resumed(record(swap.request), now, true);
+  for (const RequestId id : batch.preempted) {
+    collector_->preempted(record(id), now);
+    time.preempted(record(id), now, SimTime(0));
+  }
+  const SimTime transfer = swap_time(batch.swapped_out, {});
   for (const sched::Swap& swap : batch.swapped_out) {
     collector_->preempted(record(swap.request), now);
+    time.preempted(record(swap.request), now, transfer);
     collector_->swapped_out(Bytes(swap.blocks.count() * options_.block_bytes));
   }
   for (const sched::Swap& swap : batch.swapped_in)
     collector_->swapped_in(Bytes(swap.blocks.count() * options_.block_bytes));
   for (const sched::Finish& ignored : batch.ignored) {
     collector_->rejected(record(ignored.request), now, metrics::RejectReason::ignored_by_engine);
+    collector_->close_time(record(ignored.request));
     if (contents_ != nullptr) contents_->ended(ignored.request);
   }
   if (!batch.failure.empty()) {
@@ -149,15 +176,21 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
 void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   if (outcome.shared_gap > 0) collector_->token_gap(now - step_start_, outcome.shared_gap);
   for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
+  metrics::TimeLedger& time = collector_->time();
+  for (const sched::Restore& r : outcome.restored) {
+    collector_->restored(record(r.request), r.stall);
+    time.restored(record(r.request), now, answered(r.request));
+  }
   for (const RequestId id : outcome.first_tokens) {
     collector_->first_token(record(id), now);
+    time.first_token(record(id), now);
     if (index_of(id) >= answered_.size()) answered_.resize(index_of(id) + 1);
     answered_[index_of(id)] = true;
   }
   for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
-  for (const sched::Restore& r : outcome.restored) collector_->restored(record(r.request), r.stall);
   for (const sched::Finish& f : outcome.finished) {
     collector_->finished(record(f.request), now, f.generated);
+    collector_->close_time(record(f.request));
     if (contents_ != nullptr) contents_->ended(f.request);
   }
   finished_ += static_cast<std::int64_t>(outcome.finished.size());
@@ -178,32 +211,71 @@ void Replica::check_progress(bool progress) {
 
 // Swaps go before the step and hold it up, as in vLLM V0: all blocks out, then all blocks in, over the links of all
 // GPUs at once.
-SimTime Replica::swap_time(const sched::Batch& batch) const {
+SimTime Replica::swap_time(const std::vector<sched::Swap>& out, const std::vector<sched::Swap>& in) const {
   std::int64_t blocks = 0;
-  for (const sched::Swap& swap : batch.swapped_out) blocks += swap.blocks.count();
-  for (const sched::Swap& swap : batch.swapped_in) blocks += swap.blocks.count();
+  for (const sched::Swap& swap : out) blocks += swap.blocks.count();
+  for (const sched::Swap& swap : in) blocks += swap.blocks.count();
   if (blocks == 0) return SimTime(0);
   return to_time(static_cast<double>(blocks * options_.block_bytes) / options_.swap_bytes_per_s);
 }
 
-SimTime Replica::duration(const sched::Batch& batch) {
-  if (batch.empty()) return cost_->empty_step();
+cost::StepTime Replica::duration(const sched::Batch& batch) {
+  if (batch.empty()) return {cost_->empty_step(), SimTime(0), SimTime(0)};
+  if (memory_->recomputes_context()) return recomputed_duration(batch);
   cost::StepWork work;
   work.sampled_sequences = batch.sampled;
-  if (!memory_->recomputes_context()) {
-    work.decode_sequences = batch.decodes;
-    work.decode_kv_tokens = batch.decode_context;
-    for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
-    return cost_->step(work);
-  }
-  // Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2
-  // query-key pairs.
+  work.decode_sequences = batch.decodes;
+  work.decode_kv_tokens = batch.decode_context;
+  // The mean weighted by length, sum of squares / sum: never above the longest, equal to it among equals.
+  if (batch.decodes > 0) work.decode_longest = batch.decode_context_squares / batch.decode_context;
+  for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
+  return cost_->step_time(work);
+}
+
+// Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2 query-key
+// pairs.
+cost::StepTime Replica::recomputed_duration(const sched::Batch& batch) {
+  cost::StepWork work;
+  work.sampled_sequences = batch.decodes;
   work.prefill_sequences = batch.decodes;
   work.prefill_tokens = batch.decode_context;
   work.prefill_kv_tokens = batch.decode_context;
   work.prefill_pairs = static_cast<double>(batch.decode_context_squares) / 2;
+  cost::StepTime time{SimTime(0), SimTime(0), cost_->overhead()};
+  if (batch.decodes > 0) time.decodes_alone = time.total = cost_->step(work);
+  if (batch.chunks.empty()) return time;
+  work.sampled_sequences = batch.sampled;
   for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.context + chunk.fresh, Tokens(0));
+  time.total = cost_->step(work);
+  return time;
+}
+
+SimTime Replica::alone(const sched::Chunk& chunk) {
+  cost::StepWork work;
+  work.sampled_sequences = chunk.last ? 1 : 0;
+  const bool whole = memory_->recomputes_context();
+  cost_->add_chunk(work, whole ? chunk.context + chunk.fresh : chunk.fresh, whole ? Tokens(0) : chunk.context);
   return cost_->step(work);
+}
+
+// A step's own time is what it would have taken alone, but never more than it took.
+void Replica::charge(SimTime now, const sched::Batch& batch, const cost::StepTime& computing, SimTime lasts) {
+  const SimTime own = std::min(computing.decodes_alone, computing.total);
+  const SimTime overhead = std::min(computing.overhead, own);
+  metrics::StepCharge charge{lasts, own - overhead, overhead, batch.head_waits_for, std::nullopt};
+  if (scheduler_->waiting() > 0) charge.head = record(batch.head);
+  collector_->time().step_begins(now, charge);
+}
+
+void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& computing) {
+  metrics::TimeLedger& time = collector_->time();
+  const bool single = batch.chunks.size() == 1 && batch.decodes == 0;
+  for (const sched::Chunk& chunk : batch.chunks) {
+    const SimTime own = single ? computing.total : std::min(alone(chunk), computing.total);
+    const SimTime overhead = std::min(computing.overhead, own);
+    time.chunk(record(chunk.request), own - overhead, overhead);
+  }
+  for (const RequestId id : batch.skipped) time.skipped(record(id));
 }
 
 }  // namespace blockyard::serving

@@ -70,12 +70,18 @@ class Replica {
   void hand_over_arrivals();
   bool drop_unseen(RequestId id);
   SimTime start_step(SimTime now);
+  void charge(SimTime now, const sched::Batch& batch, const cost::StepTime& computing, SimTime lasts);
   void record_batch(SimTime now, const sched::Batch& batch);
+  void charge_parts(const sched::Batch& batch, const cost::StepTime& computing);
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
-  [[nodiscard]] SimTime duration(const sched::Batch& batch);
-  [[nodiscard]] SimTime swap_time(const sched::Batch& batch) const;
+  [[nodiscard]] cost::StepTime duration(const sched::Batch& batch);
+  [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
+  [[nodiscard]] SimTime alone(const sched::Chunk& chunk);
+  [[nodiscard]] SimTime swap_time(const std::vector<sched::Swap>& out, const std::vector<sched::Swap>& in) const;
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);
+  [[nodiscard]] bool answered(RequestId id) const { return index_of(id) < answered_.size() && answered_[index_of(id)]; }
+  void hand_over(RequestId id, const workload::Request& request);
 
   ReplicaOptions options_;
   sched::Scheduler* scheduler_;

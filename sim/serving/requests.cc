@@ -19,6 +19,12 @@ workload::BadLengths bad_lengths(const std::string& word) {
   return word == "fail" ? workload::BadLengths::fail : workload::BadLengths::drop;
 }
 
+workload::PartialIds partial_ids(const std::string& word) {
+  if (word == "ceil") return workload::PartialIds::ceil;
+  if (word == "floor") return workload::PartialIds::floor;
+  return word == "either" ? workload::PartialIds::either : workload::PartialIds::by_format;
+}
+
 workload::TraceOptions trace_options(const Document& scenario, workload::ContentStore* contents) {
   workload::TraceOptions options;
   options.format = scenario.choice("workload.trace.format");
@@ -27,6 +33,11 @@ workload::TraceOptions trace_options(const Document& scenario, workload::Content
   options.max_bad_rows = scenario.integer("workload.trace.max_bad_rows");
   options.header = scenario.boolean("workload.trace.header");
   if (!scenario.is_word("workload.trace.limit", "none")) options.limit = scenario.integer("workload.trace.limit");
+  const bool keeps_untimed = scenario.choice("workload.trace.untimed") == "keep";
+  options.untimed = keeps_untimed ? workload::UntimedRows::keep : workload::UntimedRows::refuse;
+  const bool own_block = scenario.is_word("workload.trace.hash_block", "auto");
+  if (!own_block) options.hash_block = scenario.integer("workload.trace.hash_block");
+  options.partial_ids = partial_ids(scenario.choice("workload.trace.partial_ids"));
   options.contents = contents;
   options.rate_scale = scenario.real("workload.trace.rate_scale");
   return options;

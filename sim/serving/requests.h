@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,13 @@ struct Requests {
   std::unique_ptr<workload::RequestSource> source;
   const workload::TraceSource* trace = nullptr;  // within `source`, if it reads a file
   std::optional<std::int64_t> expected;          // how many there will be, where that is known
+};
+
+// Requests from elsewhere, in place of the scenario's workload.
+struct RequestsOverride {
+  bool tells_contents = false;  // of prompts that they share content
+  std::int64_t expected = 0;    // how many there will be
+  std::function<std::unique_ptr<workload::RequestSource>(workload::ContentStore* contents)> make;
 };
 
 // Does the workload say of prompts that they share content, as far as that is known before it is read?

@@ -17,6 +17,7 @@ void note_what_was_read(const workload::TraceSource& trace, std::vector<std::str
       note += fmt::format(", {} dropped ({})", r.dropped_by_reason[i], workload::kDropReasonNames[i]);
   }
   if (r.bad_rows > 0) note += fmt::format(", {} malformed and left out", r.bad_rows);
+  if (r.untimed > 0) note += fmt::format(", {} without a time of their own", r.untimed);
   if (r.out_of_order > 0) note += fmt::format(", {} out of order and put back", r.out_of_order);
   notes.push_back(std::move(note));
 }
@@ -60,15 +61,16 @@ RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& co
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
   kv::RecordedUses uses;
-  if (needs_recording(scenario)) {
-    Assembly first = assemble(scenario, configs, {&uses, true});
+  if (needs_recording(scenario, control.requests)) {
+    Assembly first = assemble(scenario, configs, control.requests, {&uses, true});
     first.metrics.timeseries_interval = SimTime(0);
     metrics::Collector nobody(first.metrics);
     static_cast<void>(simulate(first, nobody, control));
   }
-  Assembly a = assemble(scenario, configs, {&uses, false});
+  Assembly a = assemble(scenario, configs, control.requests, {&uses, false});
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
+  if (control.time_series) collector.time().keep_rows();
   const RunEnd end = simulate(a, collector, control);
 
   metrics::Summary summary = collector.summarise();

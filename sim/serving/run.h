@@ -9,14 +9,16 @@
 #include "sim/metrics/collector.h"
 #include "sim/metrics/summary.h"
 #include "sim/scenario/document.h"
+#include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
 
 namespace blockyard::serving {
 
 struct RunControl {
   // Asked now and then; false ends the run with what is done. `expected` = requests there will be, where known.
-  std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on;
-  bool time_series = false;  // keep the rows of timeseries.csv
+  std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on{};
+  bool time_series = false;                    // keep the rows of timeseries.csv, and of each request's time
+  const RequestsOverride* requests = nullptr;  // in place of the scenario's workload
 };
 
 struct RunResult {

@@ -70,7 +70,7 @@ void Simulation::arrive(SimTime now) {
     const auto id = static_cast<RequestId>(record);
     const metrics::RejectReason reason = why_rejected(request);
     if (contents_ != nullptr) {
-      const kv::SequenceNeed need = sched::need_of(request, admission_.max_model_len);
+      const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
       contents_->arrived(id, request, need.true_end - need.prompt + Tokens(1));
     }
     if (listener_) listener_({id, &request, replica_->steps_started()});
@@ -112,7 +112,7 @@ metrics::RejectReason Simulation::why_rejected(const workload::Request& request)
   if (request.prompt_tokens > admission_.longest_prompt) return metrics::RejectReason::prompt_too_long;
   if (admission_.max_queue && replica_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
   if (!admission_.reject_never_fits) return metrics::RejectReason::none;
-  const kv::SequenceNeed need = sched::need_of(request, admission_.max_model_len);
+  const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
   if (!memory_->why_never(need).empty()) return metrics::RejectReason::never_fits;
   const bool fits = memory_->whole_demand(need) + admission_.watermark_grains <= memory_->total_grains();
   return fits ? metrics::RejectReason::none : metrics::RejectReason::never_fits;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,10 +19,17 @@
 namespace blockyard::workload {
 namespace {
 
-constexpr std::size_t kMagicBytes = 2;
+constexpr std::size_t kMagicBytes = 4;
 
 bool is_gzip(std::span<const char> head) {
-  return head.size() >= kMagicBytes && head[0] == '\x1f' && head[1] == static_cast<char>(0x8b);
+  return head.size() >= 2 && head[0] == '\x1f' && head[1] == static_cast<char>(0x8b);
+}
+
+// A frame, or a frame to be skipped (28 b5 2f fd, 5? 2a 4d 18).
+bool is_zstd(std::span<const char> head) {
+  if (head.size() < kMagicBytes) return false;
+  const std::string_view bytes(head.data(), head.size());
+  return bytes == "\x28\xb5\x2f\xfd" || ((bytes[0] & '\xf0') == '\x50' && bytes.substr(1) == "\x2a\x4d\x18");
 }
 
 // An open file whose first bytes can be looked at, also on a pipe.
@@ -152,6 +160,7 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   }
   try {
     if (is_gzip(file->head())) return std::make_unique<GzipBytes>(std::move(file));
+    if (is_zstd(file->head())) return open_zstd(std::move(file));
   } catch (const BrokenInput& broken) {
     throw InputError({name}, broken.what());
   }

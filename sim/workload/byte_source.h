@@ -1,5 +1,5 @@
-// The bytes of a file, in big blocks: plain, gzip (recognised by its magic bytes 1f 8b; several members follow each
-// other as one) or "-" for standard input. Memory is constant.
+// The bytes of a file, in big blocks: plain, gzip or zstd (recognised by their magic bytes 1f 8b, 28 b5 2f fd; several
+// members or frames follow each other as one) or "-" for standard input. Memory is constant.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,9 @@ class ByteSource {
 
 // Throws InputError for a file that is missing, unreadable or a directory.
 [[nodiscard]] std::unique_ptr<ByteSource> open_bytes(const std::string& path);
+
+// Unpacks zstd frames, one after the other (RFC 8878); windows of more than 128 MiB are refused.
+[[nodiscard]] std::unique_ptr<ByteSource> open_zstd(std::unique_ptr<ByteSource> packed);
 
 // How diagnostics call the file: its path, or "<stdin>".
 [[nodiscard]] std::string display_name(const std::string& path);

@@ -11,6 +11,7 @@
 
 #include "sim/base/quantities.h"
 #include "sim/workload/csv_fields.h"
+#include "sim/workload/name_ids.h"
 #include "sim/workload/numbers.h"
 
 namespace blockyard::workload {
@@ -36,13 +37,13 @@ class CsvReader final : public RowReader {
   }
 
   bool read(RowBatch& batch) override {
-    batch.size = 0;
-    batch.bad.clear();
+    batch.clear();
     std::string_view line;
     for (std::size_t i = 0; i < RowBatch::kLines; ++i) {
       if (!lines_.next(line)) return i > 0;
       TraceRow& row = batch.rows[batch.size];
       row = TraceRow{};
+      row.timed = layout_.time != TimeForm::none;
       row.line = lines_.line_number();
       if (parse(line, row, batch)) ++batch.size;
     }
@@ -53,10 +54,10 @@ class CsvReader final : public RowReader {
 
  private:
   void map_header();
-  bool parse(std::string_view line, TraceRow& row, RowBatch& batch) const;
-  const char* parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const;
-  const char* parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const;
-  const char* parse_time(std::string_view text, TraceRow& row) const;
+  bool parse(std::string_view line, TraceRow& row, RowBatch& batch);
+  const char* parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row, RowBatch& batch);
+  const char* parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row, RowBatch& batch);
+  bool take_name(CsvField field, std::string_view text, TraceRow& row, RowBatch& batch);
   bool bad(RowBatch& batch, std::size_t column, std::string message) const {
     batch.bad.push_back({lines_.place(static_cast<int>(column) + 1), std::move(message)});
     return false;
@@ -64,6 +65,9 @@ class CsvReader final : public RowReader {
 
   LineReader lines_;
   const CsvLayout& layout_;
+  NameIds sessions_;
+  NameIds tenants_;
+  NameIds prefixes_;
   std::vector<const CsvColumn*> fields_;  // what stands in each field of a row; nullptr: another column
 };
 
@@ -95,7 +99,7 @@ void CsvReader::map_header() {
   errors.throw_if_any();
 }
 
-bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) const {
+bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) {
   const char* at = line.data();
   const char* const end = at + line.size();
   for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -114,7 +118,7 @@ bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) con
       if (const char* fault = take_field(at, end, ignored)) {
         return bad(batch, static_cast<std::size_t>(start - line.data()), fault);
       }
-    } else if (const char* fault = parse_field(*fields_[i], at, end, row)) {
+    } else if (const char* fault = parse_field(*fields_[i], at, end, row, batch)) {
       if (i == 0 && trimmed(line).empty()) return false;
       const char* stop = start;
       std::string_view text;
@@ -131,12 +135,14 @@ bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) con
 }
 
 // The usual forms, read where they stand; anything else goes the slow way.
-const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const {
+const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row,
+                                   RowBatch& batch) {
+  if (column.field > CsvField::prefix_tokens) return parse_slowly(column, at, end, row, batch);
   const DigitRun run = leading_digits(at, end);
-  if (run.count == 0) return parse_slowly(column, at, end, row);
+  if (run.count == 0) return parse_slowly(column, at, end, row, batch);
   const char* p = at + run.count;
   if (column.field == CsvField::time) {
-    if (layout_.time != TimeForm::seconds) return parse_slowly(column, at, end, row);
+    if (layout_.time != TimeForm::seconds) return parse_slowly(column, at, end, row, batch);
     std::int64_t ns = run.value * kNanosecondsPerSecond;
     if (p != end && *p == '.') {
       const DigitRun fraction = leading_digits(++p, end);
@@ -144,13 +150,13 @@ const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, con
       ns += fraction.value * kPowersOfTen[9 - fraction.count];
       if (p != end && is_digit(*p) && fraction.count == 8) ns += *p++ - '0';
     }
-    if (p != end && *p != ',') return parse_slowly(column, at, end, row);
+    if (p != end && *p != ',') return parse_slowly(column, at, end, row, batch);
     row.time_ns = ns;
     at = p;
     return nullptr;
   }
   const std::int64_t value = run.value;
-  if (p != end && *p != ',') return parse_slowly(column, at, end, row);
+  if (p != end && *p != ',') return parse_slowly(column, at, end, row, batch);
   at = p;
   switch (column.field) {
     case CsvField::prompt_tokens:
@@ -177,30 +183,73 @@ const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, con
     case CsvField::prefix_tokens:
       row.prefix_tokens = value;
       break;
-    case CsvField::time:
-    case CsvField::other:
+    default:
       break;
   }
   return nullptr;
 }
 
-const char* CsvReader::parse_time(std::string_view text, TraceRow& row) const {
-  if (layout_.time == TimeForm::date_time) {
+namespace {
+
+// To ns.
+const char* parse_time(TimeForm form, std::string_view text, std::int64_t& ns, const char* if_negative) {
+  if (form == TimeForm::date_time) {
     const DateTime time = parse_date_time(text);
-    row.time_ns = time.ns;
+    ns = time.ns;
     return time.fault;
   }
-  const Decimal time = parse_decimal(text, layout_.time == TimeForm::seconds ? 9 : 6);
-  if (time.fault == nullptr && text.starts_with('-') && time.value != 0) return "a negative arrival";
-  row.time_ns = time.value;
+  const int power = form == TimeForm::seconds ? 9 : form == TimeForm::milliseconds ? 6 : 3;
+  const Decimal time = parse_decimal(text, power);
+  if (time.fault == nullptr && text.starts_with('-') && time.value != 0) return if_negative;
+  ns = time.value;
   return time.fault;
 }
 
-const char* CsvReader::parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row) const {
+bool is_success(std::string_view status) {
+  constexpr std::array<std::string_view, 7> kNames{"", "ok", "success", "succeeded", "finished", "completed", "200"};
+  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) { return same_name(name, status); });
+}
+
+}  // namespace
+
+// Fields that are names; false: the field is a number.
+bool CsvReader::take_name(CsvField field, std::string_view text, TraceRow& row, RowBatch& batch) {
+  switch (field) {
+    case CsvField::session_name:
+      row.session = sessions_.of(text);
+      return true;
+    case CsvField::tenant_name:
+      row.tenant = tenants_.of(text);
+      return true;
+    case CsvField::prefix_name:
+      row.prefix = prefixes_.of(text);
+      return true;
+    case CsvField::category:
+      row.category = batch.category(text);
+      return true;
+    case CsvField::images:
+      row.category = batch.category(text.find_first_not_of("0. ") == std::string_view::npos ? "text" : "images");
+      return true;
+    case CsvField::status:
+      if (!is_success(text)) row.kind = RowKind::failed;
+      return true;
+    default:
+      return false;
+  }
+}
+
+const char* CsvReader::parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row,
+                                    RowBatch& batch) {
   std::string_view text;
   if (const char* fault = take_field(at, end, text)) return fault;
-  if (column.field == CsvField::time) return text.empty() ? "expected a time" : parse_time(text, row);
+  if (column.field == CsvField::time) {
+    return text.empty() ? "expected a time" : parse_time(layout_.time, text, row.time_ns, "a negative arrival");
+  }
+  if (take_name(column.field, text, row, batch)) return nullptr;
   if (text.empty()) return nullptr;  // a missing length is for the row policy, the rest have defaults
+  if (column.field == CsvField::delay) {
+    return parse_time(layout_.delay, text, row.delay_ns, "a negative time");
+  }
   const Decimal number = parse_decimal(text, 0);
   if (number.fault != nullptr) return number.fault;
   if (!number.exact) return "expected a whole number";
@@ -234,8 +283,11 @@ const char* CsvReader::parse_slowly(const CsvColumn& column, const char*& at, co
       if (!within(0, kLongestLength)) return "expected 0 to 1,000,000,000 tokens";
       row.prefix_tokens = number.value;
       break;
-    case CsvField::time:
-    case CsvField::other:
+    case CsvField::reused_tokens:
+      if (!within(0, kLongestLength)) return "expected 0 to 1,000,000,000 tokens";
+      row.reused_tokens = static_cast<std::int32_t>(number.value);
+      break;
+    default:
       break;
   }
   return nullptr;

@@ -23,10 +23,18 @@ enum class CsvField {
   session,
   prefix,
   prefix_tokens,
+  reused_tokens,
+  delay,
+  session_name,  // any text; tenant and prefix likewise
+  tenant_name,
+  prefix_name,
+  category,
+  images,  // how many; the category is then "images" or "text"
+  status,  // a request that has another than ok, success, finished, completed, 200 or nothing has failed
   other
 };
 
-enum class TimeForm { date_time, seconds, milliseconds };
+enum class TimeForm { date_time, seconds, milliseconds, microseconds, none };
 
 struct CsvColumn {
   std::string_view name;
@@ -36,7 +44,8 @@ struct CsvColumn {
 
 struct CsvLayout {
   std::span<const CsvColumn> columns;
-  TimeForm time;
+  TimeForm time;  // none: the rows have no times
+  TimeForm delay = TimeForm::seconds;
 };
 
 // Has the header every required column of the layout?

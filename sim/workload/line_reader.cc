@@ -94,4 +94,27 @@ std::string_view LineReader::peek() {
   }
 }
 
+std::string_view LineReader::peek_bytes(std::size_t count) {
+  (void)peek();
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  std::size_t from = begin_;
+  while (from < clean_ && blank(buffer_[from])) ++from;
+  while (clean_ - from < count) {
+    from -= begin_;
+    const bool more = clean_ == end_ && refill();
+    from += begin_;
+    if (!more) break;
+  }
+  return {buffer_.data() + from, std::min(count, clean_ - from)};
+}
+
+std::string_view LineReader::next_bytes() {
+  if (begin_ == end_ && !refill()) return {};
+  if (begin_ == clean_) (void)refill();  // says that there is a NUL byte
+  const std::string_view bytes(buffer_.data() + begin_, clean_ - begin_);
+  line_ += static_cast<int>(std::count(bytes.begin(), bytes.end(), '\n'));
+  begin_ = clean_;
+  return bytes;
+}
+
 }  // namespace blockyard::workload

@@ -33,6 +33,11 @@ class LineReader {
   }
   // The first line of the file that is not blank, "" for an empty file; it stays to be read.
   std::string_view peek();
+  // The first bytes from there on, as many as `count` if the file has them; they stay to be read. Only before next().
+  std::string_view peek_bytes(std::size_t count);
+  // All bytes at hand from the place reached, whatever their lines; "" at the end of the file. They are not split at
+  // ends of lines, but those in them are counted: line_number() is then the line that the next byte stands in, less 1.
+  std::string_view next_bytes();
 
   [[nodiscard]] int line_number() const { return line_; }  // of the line last given, from 1
   [[nodiscard]] const std::string& file() const { return file_; }

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t kLargestWindow = 100'000'000;
 constexpr std::size_t kSmallestStretch = 4096;
 constexpr std::size_t kBadRowsShown = 10;
+constexpr std::int64_t kLargestHashBlock = 1'000'000;
 // What 64 bits of nanoseconds hold, less the time that a simulation of the trace may take.
 constexpr SimTime kLongestSpan(200LL * 365 * 86400 * kNanosecondsPerSecond);
 
@@ -33,6 +34,9 @@ void check(const TraceOptions& options) {
   }
   if (!(options.rate_scale > 0) || !std::isfinite(options.rate_scale)) {
     errors.add({}, fmt::format("rate_scale: found {}, expected a number above 0", options.rate_scale));
+  }
+  if (options.hash_block < 0 || options.hash_block > kLargestHashBlock) {
+    errors.add({}, fmt::format("hash_block: found {}, expected 1 to {} tokens", options.hash_block, kLargestHashBlock));
   }
   if (!options.header && options.format == "auto") {
     errors.add({}, "a trace without header needs its format named");
@@ -105,9 +109,14 @@ void OrderedTrace::accept(const RowBatch& batch) {
     while (bad < batch.bad.size() && batch.bad[bad].place.line < row.line) count_bad(batch, bad++);
     ++report_.rows;
     report_.prefix_ids += row.prefix_ids;
-    if (!has_lengths(row)) continue;
+    count_row(row, batch);
+    if (!is_kept(row)) continue;
     note_order(row);
     ++report_.kept;
+    if (row.delay_ns >= 0) ++report_.waiting;
+    if (row.reused_tokens != kWholeSession) {
+      report_.stated_reuse += Tokens(std::min<std::int64_t>(row.reused_tokens, row.prompt_tokens));
+    }
     Request& request = held_.emplace_back();
     request.arrival = SimTime(row.time_ns);
     request.prompt_tokens = Tokens(row.prompt_tokens);
@@ -119,6 +128,9 @@ void OrderedTrace::accept(const RowBatch& batch) {
     request.prefix = row.prefix;
     request.prefix_tokens =
         static_cast<std::int32_t>(std::clamp<std::int64_t>(row.prefix_tokens, 0, row.prompt_tokens));
+    request.reused_tokens = row.reused_tokens;
+    request.category = row.category;
+    request.delay = SimTime(row.delay_ns);
     if (options_.contents != nullptr && row.prefix_ids > 0) {
       const auto ids =
           std::span(batch.prefix_ids).subspan(row.first_prefix_id, static_cast<std::size_t>(row.prefix_ids));
@@ -126,6 +138,38 @@ void OrderedTrace::accept(const RowBatch& batch) {
     }
   }
   while (bad < batch.bad.size() && !at_limit()) count_bad(batch, bad++);
+  if (report_.prefix_ids > 0) report_.hash_block = batch.prefix_block.count();
+}
+
+void OrderedTrace::count_row(const TraceRow& row, const RowBatch& batch) {
+  if (report_.categories.size() < batch.categories.size()) {
+    report_.categories = batch.categories;
+    report_.category_rows.resize(batch.categories.size());
+  }
+  ++report_.category_rows[row.category];
+  if (!row.timed) return;
+  earliest_ns_ = std::min(earliest_ns_, row.time_ns);
+  last_ns_ = std::max(last_ns_, row.time_ns);
+  report_.row_span = SimTime(last_ns_ - earliest_ns_);
+}
+
+bool OrderedTrace::is_kept(const TraceRow& row) {
+  if (row.kind != RowKind::request) [[unlikely]] {
+    const DropReason reason = row.kind == RowKind::failed ? DropReason::failed : DropReason::not_a_request;
+    ++report_.dropped_by_reason[static_cast<std::size_t>(reason)];
+    return false;
+  }
+  if (!has_lengths(row)) return false;
+  if (!row.timed) [[unlikely]] {
+    if (options_.untimed == UntimedRows::refuse) {
+      throw InputError({rows_->file(), row.line},
+                       row.delay_ns >= 0 ? "the request has no time: it is sent when the answer to its session's last "
+                                           "one is there; this needs a closed loop, or untimed: keep"
+                                         : "the request has no time, only lengths; untimed: keep lets all arrive at 0");
+    }
+    ++report_.untimed;
+  }
+  return true;
 }
 
 bool OrderedTrace::has_lengths(const TraceRow& row) {
@@ -205,15 +249,17 @@ std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOpti
   check(options);
   LineReader lines(display_name(path), open_bytes(path));
   const TraceFormat& format = find_trace_format(options.format, lines);
-  return std::make_unique<OrderedTrace>(format.open(std::move(lines), options.header), std::string(format.name),
-                                        options);
+  return std::make_unique<OrderedTrace>(
+      format.open(std::move(lines), {options.header, options.hash_block, options.partial_ids}),
+      std::string(format.name), options);
 }
 
 bool trace_tells_contents(const std::string& path, const std::string& format) {
   if (path == "-") return false;
   try {
     LineReader lines(display_name(path), open_bytes(path));
-    return find_trace_format(format, lines).tells_contents(lines.peek());
+    const TraceFormat& found = find_trace_format(format, lines);
+    return found.tells_contents(Opening(lines));
   } catch (const InputError&) {
     return false;  // open_trace will say what is wrong
   }

@@ -27,6 +27,8 @@ class OrderedTrace final : public TraceSource {
   [[nodiscard]] bool at_limit() const { return options_.limit && report_.kept >= *options_.limit; }
   void sort_held();
   void accept(const RowBatch& batch);
+  void count_row(const TraceRow& row, const RowBatch& batch);
+  [[nodiscard]] bool is_kept(const TraceRow& row);
   [[nodiscard]] bool has_lengths(const TraceRow& row);
   void note_order(const TraceRow& row);
   void count_bad(const RowBatch& batch, std::size_t index);
@@ -46,6 +48,8 @@ class OrderedTrace final : public TraceSource {
   bool started_ = false;
   SimTime origin_;
 
+  std::int64_t earliest_ns_ = INT64_MAX;  // of all rows
+  std::int64_t last_ns_ = 0;
   std::int64_t latest_ns_ = INT64_MIN;       // of the rows so far
   std::vector<std::int64_t> latest_before_;  // ring: latest_ns_ as it was after each of the last window + 1 rows
   std::size_t ring_at_ = 0;

@@ -13,6 +13,9 @@ namespace blockyard::workload {
 // Names the prompt's content in a ContentStore (content_store.h); none = the trace says nothing of it.
 enum class ContentId : std::uint32_t { none = UINT32_MAX };
 
+inline constexpr SimTime kAtArrival{-1};                  // Request::delay of a client that waits for no answer
+inline constexpr std::int32_t kWholeSession = INT32_MAX;  // Request::reused_tokens of a trace that sets no limit
+
 struct Request {
   SimTime arrival;
   Tokens prompt_tokens;
@@ -25,6 +28,12 @@ struct Request {
   ContentId content = ContentId::none;
   std::uint32_t prefix = 0;  // the prompt's first prefix_tokens are those of every request with this prefix
   std::int32_t prefix_tokens = 0;
+  // Of what its session has said before, the prompt repeats at most this much (an agent's context is cut, or edited).
+  std::int32_t reused_tokens = kWholeSession;
+  std::uint16_t category = 0;  // what kind of request, a name in ReadReport::categories; 0 = not said
+  // Closed loop, if >= 0: the client sends it this long after the previous request of its session has ended. `arrival`
+  // is then when it was recorded, or in a trace without such times when its session began.
+  SimTime delay = kAtArrival;
 };
 
 // A stream of requests in order of arrival (equal times in file order). Readers, generators and edits are sources;

@@ -1,8 +1,8 @@
-// A trace file as a stream of requests. open_trace reads plain, `.gz` (by its magic bytes) or "-" (standard input) in
-// memory that does not grow with the file: rows are parsed as they are asked for.
-// Laws: arrivals never decrease, equal times keep file order, and the first arrival is 0 (all are relative to the
-// earliest kept row); rows == kept + dropped + bad_rows; nothing is repaired uncounted.
-// Cost: a few tens of ns a row for CSV; O(reorder_window) memory.
+// A trace file as a stream of requests. open_trace reads plain, gzip, zstd (by their magic bytes) or "-" (standard
+// input) in memory that does not grow with the file: rows are parsed as they are asked for. Laws: arrivals never
+// decrease, equal times keep file order, and the first arrival is 0 (all are relative to the earliest kept row); rows
+// == kept + dropped + bad_rows; nothing is repaired uncounted. Cost: a few tens of ns a row for CSV; O(reorder_window)
+// memory.
 #pragma once
 
 #include <array>
@@ -11,8 +11,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/workload/request.h"
+#include "sim/workload/row_reader.h"
 
 namespace blockyard::workload {
 
@@ -22,10 +24,24 @@ namespace blockyard::workload {
 //   fail: stop with the row's place
 enum class BadLengths { drop, keep, fail };
 
-enum class DropReason : std::size_t { missing_length, negative_length, zero_prompt, zero_output };
-inline constexpr std::size_t kDropReasons = 4;
-inline constexpr std::array<const char*, kDropReasons> kDropReasonNames{"missing_length", "negative_length",
-                                                                        "zero_prompt", "zero_output"};
+// Rows that the trace itself calls failed, and records of other things than requests, are always left out and counted.
+enum class DropReason : std::size_t {
+  missing_length,
+  negative_length,
+  zero_prompt,
+  zero_output,
+  failed,
+  not_a_request
+};
+inline constexpr std::size_t kDropReasons = 6;
+inline constexpr std::array<const char*, kDropReasons> kDropReasonNames{
+    "missing_length", "negative_length", "zero_prompt", "zero_output", "failed", "not_a_request"};
+
+// What to do with a row that has no time: a list of lengths, or a turn of a session that starts when the one before it
+// is answered.
+//   refuse: an error with the row's place
+//   keep:   it arrives when its session began, without a session at 0; Request::delay tells what the trace says of it
+enum class UntimedRows : std::uint8_t { refuse, keep };
 
 class ContentStore;
 
@@ -37,7 +53,10 @@ struct TraceOptions {
   bool header = true;                    // false: a CSV without header, columns in the order of the (named) format
   std::optional<std::int64_t> limit;     // stop after this many kept rows, in file order
   ContentStore* contents =
-      nullptr;            // where ids of prompt blocks are kept; it outlives the source. nullptr: they are only counted
+      nullptr;  // where ids of prompt blocks are kept; it outlives the source. nullptr: they are only counted
+  UntimedRows untimed = UntimedRows::refuse;
+  std::int64_t hash_block = 0;                     // tokens an id of a prompt block stands for; 0 = the format's own
+  PartialIds partial_ids = PartialIds::by_format;  // which counts of ids are right
   double rate_scale = 1;  // > 0; 2 = twice the rate. Arrivals (not gaps) are divided and rounded once to the nearest
                           // ns, so that no error adds up
 };
@@ -50,7 +69,14 @@ struct ReadReport {
   std::int64_t bad_rows = 0;      // malformed, within max_bad_rows
   std::int64_t out_of_order = 0;  // kept rows earlier than some row above them; put back in order
   std::int64_t kept_zero_output = 0;
-  std::int64_t prefix_ids = 0;  // ids of prompt blocks seen (Mooncake), before any use of them
+  std::int64_t untimed = 0;                 // kept rows without a time of their own
+  std::int64_t waiting = 0;                 // kept rows whose client waits for the answer to the one before (delay)
+  std::int64_t prefix_ids = 0;              // ids of prompt blocks seen, before any use of them
+  std::int64_t hash_block = 0;              // tokens an id stands for; 0 = the trace has none
+  Tokens stated_reuse;                      // prompt tokens that the trace itself says are repeated (reused_tokens)
+  std::vector<std::string> categories;      // names of Request::category; 0 is the empty one
+  std::vector<std::int64_t> category_rows;  // rows of each, dropped ones too
+  SimTime row_span;                         // from the earliest row to the latest, dropped ones too
   std::array<std::int64_t, kDropReasons> dropped_by_reason{};
 
   [[nodiscard]] std::int64_t dropped() const {

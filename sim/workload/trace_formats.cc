@@ -7,23 +7,79 @@
 #include <vector>
 
 #include "sim/workload/formats/azure.h"
+#include "sim/workload/formats/bailian.h"
+#include "sim/workload/formats/blis.h"
 #include "sim/workload/formats/blockyard_csv.h"
+#include "sim/workload/formats/blockyard_jsonl.h"
+#include "sim/workload/formats/burstgpt.h"
+#include "sim/workload/formats/dynamo.h"
+#include "sim/workload/formats/llmservingsim.h"
 #include "sim/workload/formats/mooncake.h"
+#include "sim/workload/formats/openai_log.h"
+#include "sim/workload/formats/sharegpt.h"
+#include "sim/workload/formats/splitwise.h"
+#include "sim/workload/formats/tracelab.h"
+#include "sim/workload/formats/tracelab_replay.h"
+#include "sim/workload/formats/vidur.h"
+#include "sim/workload/formats/vllm_bench.h"
+#include "sim/workload/formats/weka.h"
 #include "sim/workload/numbers.h"
 
 namespace blockyard::workload {
 namespace {
 
-bool tells_nothing(std::string_view /*first_line*/) { return false; }
-bool tells_everything(std::string_view /*first_line*/) { return true; }
+bool tells_nothing(const Opening& /*opening*/) { return false; }
+bool tells_everything(const Opening& /*opening*/) { return true; }
+bool only_by_name(const Opening& /*opening*/) { return false; }
 
-constexpr std::array<TraceFormat, 3> kFormats{{
-    {"azure", "Azure LLM inference traces 2023 and 2024, CSV", kAzureColumns, is_azure, tells_nothing, open_azure},
-    {"blockyard", "Blockyard's own CSV", kBlockyardCsvColumns, is_blockyard_csv, has_content_columns,
-     open_blockyard_csv},
-    {"mooncake", "Mooncake traces, JSON lines; lengths and ids of prompt blocks", kMooncakeKeys, is_mooncake,
-     tells_everything, open_mooncake},
-}};
+constexpr std::array kFormats{
+    TraceFormat{"azure", "Azure LLM inference traces 2023 and 2024, CSV", "TIMESTAMP,ContextTokens,GeneratedTokens",
+                is_azure, tells_nothing, open_azure},
+    TraceFormat{"azure-lmm", "Azure multi-modal trace 2025, CSV", "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
+                is_azure_lmm, tells_nothing, open_azure_lmm},
+    TraceFormat{"bailian", "Bailian (Qwen) traces of Alibaba, JSON lines; conversations, 16 tokens an id",
+                R"({"chat_id", "timestamp", "input_length", "output_length"[, "hash_ids"]})", is_bailian,
+                tells_everything, open_bailian},
+    TraceFormat{"blis", "TraceV2 of BLIS, CSV with or without its YAML header; sessions, tenants, shared beginnings",
+                "arrival_time_us,input_tokens,output_tokens", is_blis, tells_everything, open_blis},
+    TraceFormat{"blockyard", "Blockyard's own CSV", "arrival_s,prompt_tokens,output_tokens", is_blockyard_csv,
+                has_content_columns, open_blockyard_csv},
+    TraceFormat{"blockyard-jsonl", "Blockyard's own JSON lines: the CSV's columns, and ids of prompt blocks",
+                R"({"arrival_s", "prompt_tokens", "output_tokens"})", is_blockyard_jsonl, tells_everything,
+                open_blockyard_jsonl},
+    TraceFormat{"burstgpt", "BurstGPT 1 to 3, CSV", "Timestamp,Request tokens,Response tokens", is_burstgpt,
+                tells_nothing, open_burstgpt},
+    TraceFormat{"dynamo", "agent traces of NVIDIA Dynamo, JSON lines; sessions, hashes of 64-token blocks",
+                R"({"input_length", "output_length", "trace_block_size", "input_sequence_hashes"})", is_dynamo,
+                tells_everything, open_dynamo},
+    TraceFormat{"llmservingsim", "LLMServingSim, JSON lines: flat, agentic, log of its benchmark",
+                R"({"input_toks", "output_toks", "arrival_time_ns"} or {"sub_requests"})", is_llmservingsim,
+                tells_everything, open_llmservingsim},
+    TraceFormat{"mooncake", "Mooncake traces and their form with sessions, JSON lines; 512 tokens an id",
+                R"({"timestamp", "input_length", "output_length"[, "hash_ids", "session_id", "delay"]})", is_mooncake,
+                tells_everything, open_mooncake},
+    TraceFormat{"openai-log", "answers and logs of OpenAI-style servers, JSON lines or an array",
+                R"({"created", "usage": {"prompt_tokens", "completion_tokens"}})", is_openai_log, tells_everything,
+                open_openai_log},
+    TraceFormat{"sharegpt", "ShareGPT conversations, JSON; lengths at 4 characters a token, no times",
+                R"({"conversations": [{"from", "value"}]})", is_sharegpt, tells_nothing, open_sharegpt},
+    TraceFormat{"splitwise", "Splitwise-sim, CSV", "arrival_timestamp,prompt_size,token_size", is_splitwise,
+                tells_nothing, open_splitwise},
+    TraceFormat{"tracelab", "rounds of agents recorded by TraceLab, JSON lines; sessions, what was repeated",
+                R"({"session_id", "input_tokens_total", "output_tokens", "timing_events"})", is_tracelab,
+                tells_everything, open_tracelab},
+    TraceFormat{"tracelab-replay", "replay files of TraceLab, CSV; sessions that wait for their tools",
+                "session_id,prefix_len,input_len,output_len,tool_wait_after_ms", is_tracelab_replay, tells_everything,
+                open_tracelab_replay},
+    TraceFormat{"vidur", "processed traces of Vidur, CSV, also lengths alone", "num_prefill_tokens,num_decode_tokens",
+                is_vidur, tells_nothing, open_vidur},
+    TraceFormat{"vllm-bench", "results of vLLM's benchmark, one JSON object", R"({"input_lens", "output_lens"})",
+                is_vllm_bench, tells_nothing, open_vllm_bench},
+    TraceFormat{"vllm-timed", "timed_trace of vLLM's benchmark, JSON lines as of Mooncake, 16 tokens an id",
+                "only by name: nothing tells it from mooncake", only_by_name, tells_everything, open_vllm_timed},
+    TraceFormat{"weka", "agent traces of weka and cc-traces, JSON; sessions, 64-token ids of their own",
+                R"({"t", "in", "out", "id", "hash_ids"})", is_weka, tells_everything, open_weka},
+};
 
 }  // namespace
 
@@ -40,16 +96,16 @@ const TraceFormat& find_trace_format(std::string_view name, LineReader& lines) {
     throw InputError({}, fmt::format("unknown trace format {}, known are {}{}", quoted(name), fmt::join(names, ", "),
                                      did_you_mean(name, names)));
   }
-  const std::string_view first_line = lines.peek();
-  if (first_line.empty()) throw InputError({lines.file()}, "is empty, expected a trace");
+  const Opening opening(lines);
+  if (opening.line().empty()) throw InputError({lines.file()}, "is empty, expected a trace");
   for (const TraceFormat& format : kFormats) {
-    if (format.recognise(first_line)) return format;
+    if (format.recognise(opening)) return format;
   }
   std::string known;
   for (const TraceFormat& format : kFormats) known += fmt::format("\n  {}: {}", format.name, format.wanted);
   throw InputError({lines.file(), 1},
                    fmt::format("no known trace format; found {}, wanted one of (or name the format){}",
-                               quoted(first_line, kLineShown), known));
+                               quoted(opening.line(), kLineShown), known));
 }
 
 }  // namespace blockyard::workload

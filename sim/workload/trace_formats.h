@@ -6,24 +6,24 @@
 #include <string_view>
 
 #include "sim/workload/line_reader.h"
+#include "sim/workload/opening.h"
 #include "sim/workload/row_reader.h"
 
 namespace blockyard::workload {
 
 struct TraceFormat {
   std::string_view name;
-  std::string_view doc;     // one line: whose traces
+  std::string_view doc;     // one line: whose traces, and what they tell beyond lengths
   std::string_view wanted;  // the columns or keys by which it is recognised
-  bool (*recognise)(std::string_view first_line);
-  // Does a trace that begins with this line say what prompts share?
-  bool (*tells_contents)(std::string_view first_line);
-  // `header`: false = a CSV that begins with its first row.
-  std::unique_ptr<RowReader> (*open)(LineReader lines, bool header);
+  bool (*recognise)(const Opening& opening);
+  // Does a trace that begins like this say what prompts share?
+  bool (*tells_contents)(const Opening& opening);
+  std::unique_ptr<RowReader> (*open)(LineReader lines, const ReaderOptions& options);
 };
 
 [[nodiscard]] std::span<const TraceFormat> trace_formats();
 
-// By name, or for "auto" the one that recognises the first line; InputError names what was found and what is known.
+// By name, or for "auto" the one that recognises the beginning; InputError names what was found and what is known.
 [[nodiscard]] const TraceFormat& find_trace_format(std::string_view name, LineReader& lines);
 
 }  // namespace blockyard::workload

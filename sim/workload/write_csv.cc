@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "sim/base/check.h"
-#include "sim/workload/atomic_file.h"
+#include "sim/base/pending_file.h"
 
 namespace blockyard::workload {
 namespace {
@@ -36,27 +36,28 @@ void check_lengths_only(const Request& request) {
 
 void write_csv(RequestSource& source, const std::string& path, CsvColumns columns) {
   const bool all = columns == CsvColumns::all;
-  AtomicFile file(path);
-  file.write("arrival_s,prompt_tokens,output_tokens");
-  file.write(all ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens\n" : "\n");
+  PendingFile file(path);
+  fmt::memory_buffer& text = file.buffer();
+  const auto append = [&](std::string_view part) { text.append(part.data(), part.data() + part.size()); };
+  append("arrival_s,prompt_tokens,output_tokens");
+  append(all ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens\n" : "\n");
   std::array<Request, 256> requests;
-  fmt::memory_buffer line;
   while (const std::size_t count = source.read(requests)) {
     for (const Request& request : std::span(requests).first(count)) {
       CHECK_LAW(request.content == ContentId::none, "the format has no column for content");
-      line.clear();
-      append_seconds(line, request.arrival);
-      fmt::format_to(std::back_inserter(line), ",{},{}", request.prompt_tokens.count(), request.output_tokens.count());
+      append_seconds(text, request.arrival);
+      fmt::format_to(std::back_inserter(text), ",{},{}", request.prompt_tokens.count(), request.output_tokens.count());
       if (all) {
-        fmt::format_to(std::back_inserter(line), ",{},{},{},{},{},{}", request.max_tokens.count(), request.priority,
+        fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{}", request.max_tokens.count(), request.priority,
                        request.tenant, request.session, request.prefix, request.prefix_tokens);
       } else {
         check_lengths_only(request);
       }
-      line.push_back('\n');
-      file.write({line.data(), line.size()});
+      text.push_back('\n');
     }
+    file.spill();
   }
+  file.close();
   file.commit();
 }
 

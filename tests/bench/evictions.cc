@@ -1,5 +1,6 @@
-// Block references a second of processor time of every eviction policy, the cache alone: unrelated blocks, drawn with Zipf's law
-// (exponent 1) from a million contents, against a cache of a tenth of them. Usage: evictions [REFERENCES] [POLICY...]
+// Block references a second of processor time of every eviction policy, the cache alone: unrelated blocks, drawn with
+// Zipf's law (exponent 1) from a million contents, against a cache of a tenth of them. Usage: evictions [REFERENCES]
+// [POLICY...]
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -30,11 +30,17 @@ inline CalibratedGpu peaks(const char* name, double flops, double bandwidth, std
 
 inline CalibratedGpu a100() {
   CalibratedGpu g = peaks("a100", 312e12, 2039e9, 108, model::AttentionKernel::flash_attention_2, 300e9);
-  g.calibration.compute_efficiency = 0.661;
-  g.calibration.memory_efficiency = 0.746;
-  g.calibration.kernel_overhead_s = 5.26e-6;
-  g.calibration.soft_max_exponent = kMaxForm;
-  g.calibration.attention_form = AttentionForm::as_gemm;
+  g.calibration.compute_efficiency = 0.706;
+  g.calibration.memory_efficiency = 0.838;
+  g.calibration.kernel_overhead_s = 3.94e-6;
+  g.calibration.soft_max_exponent = 1.63;
+  g.calibration.elementwise_form = ElementwiseForm::separate;
+  g.calibration.decode_memory_efficiency = 0.71;
+  g.calibration.decode_overhead_s = 19.2e-6;
+  g.calibration.prefill_compute_efficiency = 0.583;
+  g.calibration.prefill_memory_efficiency = 0.433;
+  g.calibration.prefill_overhead_s = 12e-6;
+  g.calibration.stream_bytes_per_s = 23e9;
   g.calibration.all_reduce = {{2, {5.0e-6, 180e9}}, {4, {5.6e-6, 178e9}}, {8, {6.7e-6, 183e9}}};
   return g;
 }
@@ -46,6 +52,7 @@ inline CalibratedGpu h100() {
   g.calibration.kernel_overhead_s = 3.99e-6;
   g.calibration.soft_max_exponent = kMaxForm;
   g.calibration.attention_form = AttentionForm::as_gemm;
+  g.calibration.elementwise_form = ElementwiseForm::separate;
   g.calibration.all_reduce = {{2, {4.3e-6, 274e9}}, {4, {4.8e-6, 297e9}}, {8, {5.2e-6, 357e9}}};
   return g;
 }
@@ -114,6 +121,8 @@ inline CalibratedGpu ideal(double flops, double bandwidth) {
   c.kernel_overhead_s = 0;
   c.soft_max_exponent = kMaxForm;
   c.attention_form = AttentionForm::as_gemm;
+  c.elementwise_form = ElementwiseForm::separate;
+  c.sampler_overhead_s = 0;
   return g;
 }
 

@@ -9,6 +9,7 @@
 
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/kernels.h"
+#include "sim/model/weights.h"
 #include "tests/cost/calibrated_gpus.h"
 #include "tests/model/published_models.h"
 
@@ -17,9 +18,16 @@ using namespace blockyard::cost;
 
 namespace {
 
+RooflineOptions over(std::int64_t tp, std::int64_t table_tokens = 0) {
+  RooflineOptions options;
+  options.parallelism.tensor = tp;
+  options.table_tokens = table_tokens;
+  return options;
+}
+
 SimTime step_time(const model::ModelSpec& spec, const CalibratedGpu& g, const StepWork& work, std::int64_t tp = 1,
                   std::int64_t table_tokens = 0) {
-  return make_roofline(spec, g.gpu, g.calibration, {tp, model::ElementType::bf16, table_tokens})->step(work);
+  return make_roofline(spec, g.gpu, g.calibration, over(tp, table_tokens))->step(work);
 }
 
 // A batch by its members, so that members can be taken away.
@@ -36,6 +44,7 @@ StepWork sums(const CostModel& cost, const BatchOf& batch) {
   StepWork work;
   work.decode_sequences = static_cast<std::int64_t>(batch.decode_contexts.size());
   work.decode_kv_tokens = std::accumulate(batch.decode_contexts.begin(), batch.decode_contexts.end(), std::int64_t{0});
+  for (const std::int64_t context : batch.decode_contexts) work.decode_longest = std::max(work.decode_longest, context);
   for (const BatchOf::Chunk& c : batch.chunks) cost.add_chunk(work, Tokens(c.fresh), Tokens(c.context));
   work.sampled_sequences = batch.sampled;
   return work;
@@ -45,6 +54,7 @@ StepWork decodes(std::int64_t sequences, std::int64_t context) {
   StepWork work;
   work.decode_sequences = work.sampled_sequences = sequences;
   work.decode_kv_tokens = sequences * context;
+  work.decode_longest = context;
   return work;
 }
 
@@ -85,8 +95,7 @@ TEST_CASE("more bandwidth or FLOP/s never makes a step slower") {
     const model::ModelSpec spec = *any_model();
     const CalibratedGpu g = *any_gpu();
     const std::int64_t tp = *rc::gen::element<std::int64_t>(1, 2, 4);
-    const StepWork work =
-        sums(*make_roofline(spec, g.gpu, g.calibration, {tp, model::ElementType::bf16, 0}), *any_batch());
+    const StepWork work = sums(*make_roofline(spec, g.gpu, g.calibration, over(tp)), *any_batch());
     CalibratedGpu better = g;
     const double factor = 1 + *rc::gen::inRange(0, 1000) / 100.0;
     switch (*rc::gen::inRange(0, 4)) {
@@ -135,7 +144,7 @@ TEST_CASE("fewer tokens never make a step slower") {
         break;
     }
     less.sampled = *rc::gen::inRange<std::int64_t>(0, batch.sampled + 1);
-    const auto cost = make_roofline(spec, g.gpu, g.calibration, {tp, model::ElementType::bf16, 0});
+    const auto cost = make_roofline(spec, g.gpu, g.calibration, over(tp));
     const StepWork smaller = sums(*cost, less);
     RC_PRE(!smaller.empty());
     RC_ASSERT(cost->step(smaller) <= cost->step(sums(*cost, batch)));
@@ -148,7 +157,7 @@ TEST_CASE("splitting a lone prefill into chunks never costs less in total") {
     const model::ModelSpec spec = *any_model();
     const CalibratedGpu g = *any_gpu();
     const std::int64_t tp = *rc::gen::element<std::int64_t>(1, 2, 4);
-    const auto cost = make_roofline(spec, g.gpu, g.calibration, {tp, model::ElementType::bf16, 0});
+    const auto cost = make_roofline(spec, g.gpu, g.calibration, over(tp));
     const std::int64_t prompt = *rc::gen::element<std::int64_t>(128, 1'024, 8'192, 131'072);
     const std::int64_t length = *rc::gen::inRange<std::int64_t>(2, prompt + 1);
     const std::int64_t cached = *rc::gen::element<std::int64_t>(0, 1'000, 100'000);
@@ -179,19 +188,21 @@ TEST_CASE("one GPU does not communicate, several do") {
     CHECK(step_time(model::llama_3_8b(), slow, work, 1) == step_time(model::llama_3_8b(), g, work, 1));
     CHECK(step_time(model::llama_3_8b(), slow, work, 2) > step_time(model::llama_3_8b(), g, work, 2));
   }
-  // Two all-reduces of 2 x 64 x 4096 bytes in each of 32 layers: 5 us + 524,288 B / 180 GB/s each.
+  // Two all-reduces of 2 x 64 x 4096 bytes in each of 32 layers: 5 us + 524,288 B / 180 GB/s each. Then half of the 64
+  // rows' 128,256 logits come over, 2 bytes each.
   CalibratedGpu free = a100();
   free.calibration.all_reduce[2] = {0, 1e30};
   const SimTime both = step_time(model::llama_3_8b(), a100(), decodes(64, 1000), 2);
   const SimTime without = step_time(model::llama_3_8b(), free, decodes(64, 1000), 2);
-  CHECK(to_seconds(both - without) == Approx(64 * (5e-6 + 524'288 / 180e9)).epsilon(1e-4));
+  CHECK(to_seconds(both - without) ==
+        Approx(64 * (5e-6 + 524'288 / 180e9) + 5e-6 + 64 * 128'256 / 180e9).epsilon(1e-4));
 }
 
 TEST_CASE("tables give what the formula gives, whatever was asked before") {
   REQUIRE(rc::check([] {
     const model::ModelSpec spec = *any_model();
     const CalibratedGpu g = *any_gpu();
-    const auto table = make_roofline(spec, g.gpu, g.calibration, {1, model::ElementType::bf16, 1'000});
+    const auto table = make_roofline(spec, g.gpu, g.calibration, over(1, 1'000));
     const auto batches = *rc::gen::container<std::vector<BatchOf>>(any_batch());
     for (int pass = 0; pass < 2; ++pass) {
       for (const BatchOf& batch : batches) {
@@ -273,7 +284,7 @@ TEST_CASE("the provenance names constants, error and what was borrowed") {
   g.calibration.source = "kernels of a GPU";
   g.calibration.error = "4 % MAPE";
   const auto line = [&](std::int64_t tp) {
-    return make_roofline(model::llama_3_8b(), g.gpu, g.calibration, {tp, model::ElementType::bf16, 0})->provenance();
+    return make_roofline(model::llama_3_8b(), g.gpu, g.calibration, over(tp))->provenance();
   };
   CHECK(line(2) == "roofline, a100: kernels of a GPU; 4 % MAPE");
   CHECK(line(16) == "roofline, a100: kernels of a GPU; 4 % MAPE; all-reduce over 16 GPUs: of like links, not measured");

@@ -148,7 +148,6 @@ TEST_CASE("stalls are added up for each preempted request") {
 
 TEST_CASE("samples too small for a p99 are named") {
   Collector c = collector();
-  CHECK(c.summarise().warnings.empty());
   for (std::int64_t i = 0; i < kTooFewForP99 - 1; ++i) serve(c, ms(i), {ms(i + 1), ms(i + 2), ms(i + 3)});
   c.advance(ms(1'000));
   const Summary s = c.summarise();  // 99 requests, 198 gaps
@@ -157,6 +156,12 @@ TEST_CASE("samples too small for a p99 are named") {
   CHECK_THAT(s.warnings[0], !Catch::Contains("itl_s") && !Catch::Contains("stall_s"));
   serve(c, ms(1'000), {ms(1'001), ms(1'002)});
   CHECK(c.summarise().warnings.empty());
+}
+
+TEST_CASE("a run in which nobody arrives says that there is nothing to measure") {
+  const Summary s = collector().summarise();
+  REQUIRE(s.warnings.size() == 1);
+  CHECK_THAT(s.warnings[0], Catch::Contains("no request arrived"));
 }
 
 TEST_CASE("a run without a finished request warns of it") {

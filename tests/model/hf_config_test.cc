@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sim/model/kv_geometry.h"
+#include "sim/model/weights.h"
 
 using namespace blockyard;
 using namespace blockyard::model;

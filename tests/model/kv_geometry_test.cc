@@ -35,9 +35,22 @@ TEST_CASE("tensor parallelism divides KV heads and replicates them beyond their 
 }
 
 TEST_CASE("groups add up, and keys may be wider than values") {
-  const KvGeometry geometry{{LayerKind::full_attention, 9, 4, 192, 128, Tokens(0)},
-                            {LayerKind::sliding_window, 39, 8, 192, 128, Tokens(128)}};
+  LayerGroup full;
+  full.where = all_layers(9);
+  full.kv_heads = 4;
+  full.d_k = 192;
+  full.d_v = 128;
+  LayerGroup windowed = full;
+  windowed.kind = LayerKind::sliding_window;
+  windowed.where = all_layers(39);
+  windowed.kv_heads = 8;
+  windowed.window = Tokens(128);
+  const KvGeometry geometry{full, windowed};
   CHECK(kv_bytes_per_token(geometry, 1, ElementType::bf16) == Bytes(222'720));
+  CHECK(kv_bytes_per_token_beyond_windows(geometry, KvSplit{}) == Bytes(23'040));
+  CHECK(window_bytes(geometry, KvSplit{}) == Bytes(128 * (222'720 - 23'040)));
+  CHECK(sequence_bytes(geometry, KvSplit{}, Tokens(100)) == Bytes(100 * 222'720));
+  CHECK(sequence_bytes(geometry, KvSplit{}, Tokens(1000)) == Bytes(1000 * 23'040 + 128 * (222'720 - 23'040)));
 }
 
 TEST_CASE("a window is kept with its layers") {

@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 
+#include "sim/model/weights.h"
 #include "tests/model/published_models.h"
 
 using namespace blockyard;

@@ -1,4 +1,5 @@
 #include "sim/model/model_spec.h"
+#include "sim/model/weights.h"
 
 #include <catch2/catch.hpp>
 

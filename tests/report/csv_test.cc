@@ -24,10 +24,17 @@ SimTime nanoseconds(const std::string& field) {
 
 std::string text_of(const fmt::memory_buffer& buffer) { return {buffer.data(), buffer.size()}; }
 
-std::string row_of(std::int64_t request, const RequestRecord& record) {
+std::string row_of(std::int64_t request, const RequestRecord& record, const metrics::TimeRow& time = {}) {
   fmt::memory_buffer buffer;
-  append_request(buffer, request, record);
+  append_request(buffer, request, record, time);
   return text_of(buffer);
+}
+
+// The columns of the time ledger, one a bucket, where nothing went into any.
+std::string no_time(const char* field) {
+  std::string columns;
+  for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) columns += std::string(",") + field;
+  return columns + "\n";
 }
 
 TEST_CASE("times are whole nanoseconds as decimals of a second") {
@@ -61,8 +68,13 @@ TEST_CASE("a finished request, worked out") {
   r.recomputed_tokens = 12;
   r.outcome = Outcome::finished;
   // tpot: 0.6 s for 3 gaps.
-  CHECK(row_of(3, r) == "3,10,100,4,finished,,0.25,1,0.2,1.6,1,0.05,12\n");
-  CHECK(split(kRequestsHeader, ',').size() == split(row_of(3, r), ',').size());
+  metrics::TimeRow time;
+  time[metrics::TimeBucket::step_boundary] = 250'000'000;
+  time[metrics::TimeBucket::decode_own] = 1'300'000'001;
+  time[metrics::TimeBucket::preempted_waiting] = 50'000'000;
+  CHECK(row_of(3, r, time) ==
+        "3,10,100,4,finished,,0.25,1,0.2,1.6,1,0.05,12,0,0.25,0,0,0,0,0,0,0,0,0,1.300000001,0,0,0,0.05,0,0,0\n");
+  CHECK(split(requests_header(), ',').size() == split(row_of(3, r), ',').size());
 }
 
 TEST_CASE("what did not happen is an empty field") {
@@ -73,24 +85,24 @@ TEST_CASE("what did not happen is an empty field") {
     r.ended = r.arrival;
     r.outcome = Outcome::rejected;
     r.reason = metrics::RejectReason::never_fits;
-    CHECK(row_of(0, r) == "0,2,9,,rejected,never_fits,,,,,0,0,0\n");
+    CHECK(row_of(0, r) == "0,2,9,,rejected,never_fits,,,,,0,0,0" + no_time(""));
   }
   SECTION("its client left") {
     r.ended = SimTime(5'000'000'000);
     r.outcome = Outcome::timed_out;
-    CHECK(row_of(0, r) == "0,2,9,,timed_out,,,,,,0,0,0\n");
+    CHECK(row_of(0, r) == "0,2,9,,timed_out,,,,,,0,0,0" + no_time(""));
   }
   SECTION("running when the run was stopped") {
     r.admitted = SimTime(2'500'000'000);
     r.first_token = SimTime(3'000'000'000);
-    CHECK(row_of(0, r) == "0,2,9,,unfinished,,0.5,1,,,0,0,0\n");
+    CHECK(row_of(0, r) == "0,2,9,,unfinished,,0.5,1,,,0,0,0" + no_time(""));
   }
   SECTION("one output token has no TPOT") {
     r.admitted = r.arrival;
     r.first_token = r.ended = SimTime(3'000'000'000);
     r.generated_tokens = 1;
     r.outcome = Outcome::finished;
-    CHECK(row_of(0, r) == "0,2,9,1,finished,,0,1,,1,0,0,0\n");
+    CHECK(row_of(0, r) == "0,2,9,1,finished,,0,1,,1,0,0,0" + no_time("0"));
   }
 }
 
@@ -124,7 +136,7 @@ TEST_CASE("rows read back to the records exactly") {
     const RequestRecord r = random_record();
     const auto number = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
     const std::vector<std::string> field = split(lines_of(row_of(number, r)).at(0), ',');
-    RC_ASSERT(field.size() == 13U);
+    RC_ASSERT(field.size() == 13U + metrics::kTimeBuckets);
     const auto instant = [&](std::size_t i) {
       const SimTime after = nanoseconds(field[i]);
       return after == kNever ? kNever : r.arrival + after;

@@ -33,6 +33,9 @@ inline metrics::Summary example_summary() {
   s.itl = {4'067'800, 0.02475, 0.024, 0.03, 0.05, 2.75};
   s.e2e = {19'300, 5.5, 4.25, 11.5, 19.75, 42};
   s.e2e_per_output_token = {19'300, 0.03, 0.0275, 0.045, 0.0725, 0.625};
+  s.time.buckets[static_cast<std::size_t>(metrics::TimeBucket::queue_kv_memory_head)] = {1.1, 8.25, 0.2};
+  s.time.buckets[static_cast<std::size_t>(metrics::TimeBucket::decode_own)] = {4.4, 15.5, 0.8};
+  s.time.groups[0] = {1.1, 8.25, 0.2};
   s.requests_per_s = 5.495053;
   s.output_tokens_per_s = 1163.67;
   s.slo.ttft = SimTime(1'000'000'000);

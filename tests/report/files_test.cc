@@ -90,9 +90,9 @@ TEST_CASE("three files, whole, in a folder that is made for them") {
 
   const std::vector<std::string> requests = lines_of(content(dir / "requests.csv"));
   REQUIRE(requests.size() == 32U);
-  CHECK(requests[0] + "\n" == kRequestsHeader);
-  CHECK(requests[1] == "0,0,100,4,finished,,0,0.5,0.5,2,0,0,0");
-  CHECK(requests[31] == "30,3,130,4,finished,,0,0.5,0.5,2,0,0,0");
+  CHECK(requests[0] + "\n" == requests_header());
+  CHECK(requests[1].starts_with("0,0,100,4,finished,,0,0.5,0.5,2,0,0,0,"));
+  CHECK(requests[31].starts_with("30,3,130,4,finished,,0,0.5,0.5,2,0,0,0,"));
 
   const std::vector<std::string> rows = lines_of(content(dir / "timeseries.csv"));
   REQUIRE(rows.size() == 1 + collector.time_series().size());

@@ -45,6 +45,9 @@ TEST_CASE("every documented key is there, with the figure that it names") {
   is("/steps", 181'233);
   is("/latency/admission_s/mean", 0.0123456);
   is("/latency/ttft_s/p50", 0.125);
+  is("/time_ledger/queue_kv_memory_head_s/p99", 8.25);
+  is("/time_ledger/decode_own_s/share", 0.8);
+  is("/time_ledger/groups/queue_s/mean", 1.1);
   is("/latency/tpot_s/p90", 0.0312);
   is("/latency/itl_s/p99", 0.05);
   is("/latency/e2e_s/max", 42.0);

@@ -42,6 +42,16 @@ latency      unit     values   mean     p50    p90    p99    max
   request's life.
   Warning: p99 of fewer than 100 values lies between the two largest and says little: stall_s 8.
 
+where time went         s  mean    p99    share
+  queue_kv_memory_head     1.10   8.25   20.0 %
+  decode_own               4.40  15.50   80.0 %
+  E2E                      5.50  19.75  100.0 %
+  of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the head
+  of the line out (seat, token budget, KV memory), as its head or behind it; prefill until the first
+  token, decode after it, each split into own (the step without others' work; batch-mates' decodes
+  count as own), overhead of a step and interference; skipped: running, without a token in a step;
+  preempted: stalls.
+
 batch       running: mean 30.25, at most 64; waiting: mean 0.06780, at most 11
 preemption  12 preemptions of 8 requests; stalls of 3.500 s in all
 swap        4.883 KiB out to the host, 3.906 KiB back

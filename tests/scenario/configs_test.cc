@@ -132,10 +132,11 @@ TEST_CASE("every GPU entry is valid and stands in the README") {
           std::string::npos);
     // Attention constants come as one fit or not at all.
     const bool own = gpu.is_word("calibration.attention_form", "own");
-    for (const char* key : {"decode_memory_efficiency", "decode_overhead", "prefill_compute_efficiency",
-                            "prefill_overhead", "elementwise_overhead"}) {
+    for (const char* key :
+         {"decode_memory_efficiency", "decode_overhead", "prefill_compute_efficiency", "prefill_overhead"}) {
       CHECK(gpu.has_value(std::string("calibration.") + key) == own);
     }
+    CHECK(gpu.has_value("calibration.elementwise_overhead") == gpu.is_word("calibration.elementwise_form", "fused"));
     const bool flash_attention_2 = gpu.is_word("attention_kernel", "flash_attention_2");
     CHECK(gpu.is("calibration.mixed_decode_factor", Kind::real) == flash_attention_2);
   }

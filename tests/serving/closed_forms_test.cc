@@ -293,3 +293,17 @@ TEST_CASE("one seat and equal lengths: the queue M/D/1") {
   CHECK(std::abs(mean - expected) < 3.5 * error);
   CHECK(error < 0.05 * expected);
 }
+
+TEST_CASE("a sequence of vllm-v0 may grow one token beyond max_model_len, and what is promised counts it") {
+  // A prompt of 20 under max_model_len 33 grows to 34 tokens, of which 33 are written: three blocks of 16. Under 31 it
+  // has 12 tokens of output, not 11.
+  const auto run_v0 = [](std::int64_t max_model_len, std::int64_t blocks) {
+    const TraceFile trace({{SimTime(0), 20, 100, ""}});
+    return run_with(trace, {"engine.scheduler=vllm-v0", fmt::format("engine.max_model_len={}", max_model_len),
+                            fmt::format("kv_cache.budget={} blocks", blocks), "engine.max_num_seqs=1"})
+        .summary;
+  };
+  CHECK(run_v0(33, 2).rejected_by_reason[static_cast<std::size_t>(metrics::RejectReason::never_fits)] == 1);
+  CHECK(run_v0(33, 4).output_tokens == 14);
+  CHECK(run_v0(31, 4).output_tokens == 12);
+}

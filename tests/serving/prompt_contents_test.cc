@@ -40,6 +40,23 @@ std::int64_t shared(const Content& a, const Content& b) {
   return static_cast<std::int64_t>(n);
 }
 
+TEST_CASE("a turn repeats at most reused_tokens of what its session has said") {
+  PromptContents contents;
+  workload::Request first = request(100);
+  first.session = 7;
+  workload::Request second = request(200);
+  second.session = 7;
+  second.reused_tokens = 60;
+  contents.arrived(RequestId{0}, first, Tokens(50));
+  contents.arrived(RequestId{1}, second, Tokens(1));
+  const Content said = content_of(contents, RequestId{0});
+  const Content then = content_of(contents, RequestId{1});
+  REQUIRE(said.size() == 1);
+  REQUIRE(then.size() == 2);
+  CHECK(then[0] == TokenRun{said[0].start, 60});
+  CHECK(then[1].count == 141);
+}
+
 }  // namespace
 
 TEST_CASE("requests that share nothing say nothing in common") {

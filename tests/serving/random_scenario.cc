@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/kv/eviction/policies.h"
+#include "sim/sched/preemption/victim.h"
 
 namespace blockyard::serving_tests {
 namespace {
@@ -26,6 +27,12 @@ struct Lines {
     text += fmt::format(line, std::forward<Values>(values)...) + '\n';
   }
 };
+
+std::string victim() {
+  std::vector<std::string> names(3, "engine");
+  for (const NameDoc& name : sched::victims()) names.push_back(name.name);
+  return *rc::gen::elementOf(names);
+}
 
 std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len) {
   const bool sessions = number(0, 3) == 0;
@@ -92,7 +99,9 @@ void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowe
   }
   out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "oracle"));
   out.add("  placement: {}", one_of("buddy", "first_fit"));
-  if (swap) out.add("preemption: {{mode: swap, swap_space: {}}}", one_of("4 GiB", "20 MiB", "0 B"));
+  out.add("preemption:");
+  out.add("  victim: {}", scheduler == "vllm-v0" ? "engine" : victim());
+  if (swap) out.add("  mode: swap\n  swap_space: {}", one_of("4 GiB", "20 MiB", "0 B"));
   const NameDocs evictions = kv::evictions();
   const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
                                    ? "lru"

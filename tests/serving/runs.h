@@ -67,9 +67,10 @@ struct Files {
 
 inline std::string requests_csv(const metrics::Collector& collector) {
   fmt::memory_buffer out;
-  std::int64_t request = 0;
-  for (const metrics::RequestRecord& record : collector.records()) report::append_request(out, request++, record);
-  return std::string(report::kRequestsHeader) + fmt::to_string(out);
+  for (std::size_t i = 0; i < collector.records().size(); ++i) {
+    report::append_request(out, static_cast<std::int64_t>(i), collector.records()[i], collector.time().row(i));
+  }
+  return report::requests_header() + fmt::to_string(out);
 }
 
 inline Files files_of(const serving::RunResult& result) {

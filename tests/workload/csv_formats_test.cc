@@ -99,12 +99,11 @@ TEST_CASE("the digits of one line never run into what an earlier line left in th
 }
 
 TEST_CASE("an unknown header names the columns found and wanted") {
-  CHECK(error_of("Timestamp,Model,Request tokens\n5,ChatGPT,472\n") ==
-        "trace:1: no known trace format; found \"Timestamp,Model,Request tokens\", wanted one of (or name the format)\n"
-        "  azure: TIMESTAMP,ContextTokens,GeneratedTokens\n"
-        "  blockyard: "
-        "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens]\n"
-        "  mooncake: {\"timestamp\", \"input_length\", \"output_length\"[, \"hash_ids\"]}");
+  const std::string told = error_of("Timestamp,Model,Request tokens\n5,ChatGPT,472\n");
+  CHECK(
+      told.starts_with("trace:1: no known trace format; found \"Timestamp,Model,Request tokens\", wanted one of "
+                       "(or name the format)\n  azure: TIMESTAMP,ContextTokens,GeneratedTokens\n"));
+  CHECK(told.find("\n  burstgpt: Timestamp,Request tokens,Response tokens\n") != std::string::npos);
   TraceOptions named;
   named.format = "azure";
   CHECK(error_of("TIMESTAMP,ContextToken,GeneratedTokens\n", named) ==
@@ -119,8 +118,9 @@ TEST_CASE("an unknown header names the columns found and wanted") {
 TEST_CASE("an unknown format name is answered with the nearest") {
   TraceOptions options;
   options.format = "azur";
-  CHECK(error_of(kAzure2023, options) ==
-        "unknown trace format \"azur\", known are auto, azure, blockyard, mooncake; did you mean \"azure\"?");
+  const std::string told = error_of(kAzure2023, options);
+  CHECK(told.starts_with("unknown trace format \"azur\", known are auto, azure, azure-lmm, bailian, "));
+  CHECK(told.ends_with("; did you mean \"azure\"?"));
 }
 
 TEST_CASE("a header may be missing, on request only") {

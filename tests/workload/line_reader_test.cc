@@ -138,5 +138,26 @@ TEST_CASE("a missing file and a directory are errors that name them") {
         folder.folder().string() + ": is a directory, expected a trace file");
 }
 
+TEST_CASE("zstd frames follow each other as one file; cut anywhere they are truncated, never shorter") {
+  const TraceFolder folder;
+  const std::string text = "arrival_s,prompt_tokens,output_tokens\n0,1,2\n1,3,4\n";
+  const std::string packed = zstd_frame(text.substr(0, 20)) + zstd_frame("") + zstd_frame(text.substr(20));
+  CHECK(read_trace(folder.write("trace.zst", packed)).requests.size() == 2);
+  const std::size_t first_frame = zstd_frame(text.substr(0, 20)).size();
+  for (std::size_t size = 4; size < packed.size(); ++size) {
+    INFO(size);
+    const std::string error = error_of(std::string_view(packed).substr(0, size));
+    // Cut between frames it is a whole file, of one line that is no known header.
+    if (size == first_frame || size == first_frame + zstd_frame("").size()) {
+      CHECK(error.find("no known trace format") != std::string::npos);
+    } else {
+      CHECK(error.find("the zstd file is truncated") != std::string::npos);
+    }
+  }
+  std::string damaged = packed;
+  damaged[5] = static_cast<char>(damaged[5] ^ 0x40);
+  CHECK_FALSE(error_of(damaged).empty());
+}
+
 }  // namespace
 }  // namespace blockyard::workload

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "sim/workload/content_store.h"
 #include "tests/workload/trace_fixture.h"
 
 namespace blockyard::workload {
@@ -29,15 +30,68 @@ std::string row_with(int tokens, std::size_t ids) {
   return row + "]}\n";
 }
 
-TEST_CASE("mooncake ids may count the partial last block or leave it out") {
-  CHECK(read_text(row_with(6758, 14) + row_with(6758, 13) + row_with(1024, 2) + row_with(100, 0)).requests.size() == 4);
+TEST_CASE("mooncake ids count every begun block; without the partial last one only on request") {
+  CHECK(read_text(row_with(6758, 14) + row_with(1024, 2) + row_with(100, 1)).requests.size() == 3);
+  const std::string full_only = row_with(6758, 13) + row_with(1024, 2) + row_with(100, 0);
+  CHECK(error_of(row_with(6758, 13)) ==
+        "trace:1:60: hash_ids: found 13 ids, expected 14 for input_length 6758 in blocks of 512 tokens; without an id "
+        "for the partial last block it is read with partial_ids: floor");
+  CHECK(error_of(row_with(1000, 1)).find("found 1 ids, expected 2 for input_length 1000") != std::string::npos);
+  TraceOptions options;
+  options.partial_ids = PartialIds::floor;
+  CHECK(read_text(full_only, options).requests.size() == 3);
+  CHECK(error_of(row_with(6758, 14), options).find("found 14 ids, expected 13") != std::string::npos);
+  options.partial_ids = PartialIds::either;
+  CHECK(read_text(full_only + row_with(6758, 14), options).requests.size() == 4);
 }
 
-TEST_CASE("a wrong count of mooncake ids names the line, the count and the expected count") {
+TEST_CASE("a wrong count of mooncake ids names the line, the count, the expected count and the block size that fits") {
   CHECK(error_of(row_with(6758, 14) + row_with(6758, 423)) ==
-        "trace:2:60: hash_ids: found 423 ids, expected 14 for input_length 6758 in blocks of 512 tokens");
+        "trace:2:60: hash_ids: found 423 ids, expected 14 for input_length 6758 in blocks of 512 tokens; blocks of 16 "
+        "tokens would fit: hash_block: 16");
   CHECK(error_of(row_with(1024, 0)).find("found 0 ids, expected 2") != std::string::npos);
   CHECK(error_of(row_with(1024, 1)).find("found 1 ids, expected 2") != std::string::npos);
+  TraceOptions options;
+  options.hash_block = 16;
+  CHECK(read_text(row_with(6758, 423), options).report.hash_block == 16);
+  options.hash_block = 0;
+  options.format = "vllm-timed";
+  CHECK(read_text(row_with(6758, 423), options).requests.size() == 1);
+}
+
+TEST_CASE("an id of 23 digits is told as it stands") {
+  TraceOptions options;
+  ContentStore store;
+  options.contents = &store;
+  CHECK(error_of("{\"timestamp\": 0, \"input_length\": 5, \"output_length\": 1, \"hash_ids\": "
+                 "[12345678901234567890123]}\n",
+                 options)
+            .find("hash_ids: found \"12345678901234567890123\", expected whole numbers from 0 to 1000000000000") !=
+        std::string::npos);
+}
+
+TEST_CASE("mooncake with sessions: the first turn at its time, the others when the one before is answered") {
+  const std::string text =
+      "{\"session_id\": \"a\", \"timestamp\": 1000, \"input_length\": 100, \"output_length\": 10}\n"
+      "{\"session_id\": \"a\", \"delay\": 500, \"input_length\": 150, \"output_length\": 10}\n"
+      "{\"session_id\": \"b\", \"timestamp\": 1500.5, \"text_input\": \"twelve chars\", \"output_length\": 3}\n"
+      "{\"session_id\": \"b\", \"input_length\": 9, \"output_length\": 4}\n";
+  CHECK(error_of(text).find("trace:2: the request has no time: it is sent when the answer") == 0);
+  TraceOptions options;
+  options.untimed = UntimedRows::keep;
+  const ReadTrace read = read_text(text, options);
+  REQUIRE(read.requests.size() == 4);
+  CHECK(read.report.format == "mooncake");
+  CHECK(read.report.untimed == 2);
+  CHECK(read.report.waiting == 2);
+  CHECK(read.requests[0].delay == kAtArrival);
+  CHECK(read.requests[1].delay == SimTime(500'000'000));
+  CHECK(read.requests[1].arrival == read.requests[0].arrival);
+  CHECK(read.requests[1].session == read.requests[0].session);
+  CHECK(read.requests[2].prompt_tokens == Tokens(3));
+  CHECK(read.requests[2].arrival == SimTime(500'500'000));
+  CHECK(read.requests[3].delay == SimTime(0));
+  CHECK(read.requests[3].session != read.requests[0].session);
 }
 
 TEST_CASE("mooncake lengths that are missing, null, zero or negative follow the lengths policy") {
@@ -54,7 +108,8 @@ TEST_CASE("mooncake lengths that are missing, null, zero or negative follow the 
 TEST_CASE("malformed mooncake rows are told with their place") {
   const std::string good = "{\"timestamp\": 0, \"input_length\": 3, \"output_length\": 4}\n";
   const auto error = [&](const std::string& row) { return error_of(good + row + "\n"); };
-  CHECK(error("{\"input_length\": 3, \"output_length\": 4}") == "trace:2:1: no key \"timestamp\"");
+  CHECK(error("{\"input_length\": 3, \"output_length\": 4}") ==
+        "trace:2:1: no key \"timestamp\", and no \"session_id\" whose turns need none");
   CHECK(error("{\"timestamp\": -1, \"input_length\": 3, \"output_length\": 4}") ==
         "trace:2:2: timestamp: found \"-1\", a negative arrival");
   CHECK(error("{\"timestamp\": 1e308, \"input_length\": 3, \"output_length\": 4}") ==
@@ -74,12 +129,6 @@ TEST_CASE("malformed mooncake rows are told with their place") {
     INFO(row);
     CHECK(error(row).find("trace:2:") == 0);
   }
-}
-
-TEST_CASE("other JSON lines are not taken for mooncake: the unit of time belongs to the format") {
-  CHECK(
-      error_of("{\"chat_id\":0,\"parent_chat_id\":-1,\"timestamp\":0.0,\"input_length\":502,\"output_length\":1494}\n")
-          .find("no known trace format") != std::string::npos);
 }
 
 }  // namespace

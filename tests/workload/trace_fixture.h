@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -48,6 +49,12 @@ class TraceFolder {
  private:
   std::filesystem::path folder_;
 };
+
+inline std::string zstd_frame(std::string_view text) {
+  std::string packed(ZSTD_compressBound(text.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
+  return packed;
+}
 
 inline std::string file_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/workload/real_traces.h"
 #include "tests/workload/trace_fixture.h"
 
 namespace blockyard::workload {
@@ -69,14 +70,6 @@ TEST_CASE("percentiles interpolate linearly between order statistics") {
     RC_ASSERT(seen.min.count() == sorted.front());
     RC_ASSERT(seen.max.count() == sorted.back());
   }));
-}
-
-// The published trace, or a printed line and nothing.
-std::string real_trace(const std::string& name) {
-  const std::string path = std::string(BLOCKYARD_DATA_DIR) + "/traces/" + name;
-  if (std::filesystem::exists(path)) return path;
-  fmt::print("skipped: {} is not there\n", path);
-  return "";
 }
 
 std::string digits(double value, int places) { return fmt::format("{:.{}f}", value, places); }

@@ -63,6 +63,8 @@ class Allocator : public Memory {
   [[nodiscard]] virtual std::int64_t decode_demand() const = 0;
   [[nodiscard]] virtual std::int64_t demand(SequenceId id, Tokens total) const = 0;
   [[nodiscard]] virtual std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const = 0;
+  // Grains that a sequence holds; blocks that it shares with others count in full.
+  [[nodiscard]] virtual std::int64_t held_grains(SequenceId id) const { return written(id).count(); }
   [[nodiscard]] std::int64_t whole_demand(const SequenceNeed& need) const final {
     return admission_demand(SequenceId::none, need, need.true_end);
   }

@@ -28,6 +28,9 @@ class Contiguous final : public Allocator {
   [[nodiscard]] std::int64_t decode_demand() const override { return 0; }
   [[nodiscard]] std::int64_t demand(SequenceId /*id*/, Tokens /*total*/) const override { return 0; }
   [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t held_grains(SequenceId id) const override {
+    return held_[index_of(id)].region.size.count();
+  }
   [[nodiscard]] std::int64_t available() const override { return placement_->free().count(); }
   [[nodiscard]] std::int64_t total_grains() const override { return capacity().count(); }
   [[nodiscard]] MemoryPartition partition() const override;

@@ -18,6 +18,9 @@ class Paged final : public Allocator {
   [[nodiscard]] std::int64_t decode_demand() const override { return buckets_[cursor_]; }
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t held_grains(SequenceId id) const override {
+    return blocks_for(written(id), block_size_).count();
+  }
   [[nodiscard]] std::int64_t available() const override { return free_.count(); }
   [[nodiscard]] std::int64_t total_grains() const override { return total_.count(); }
   [[nodiscard]] MemoryPartition partition() const override;

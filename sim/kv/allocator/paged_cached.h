@@ -41,6 +41,9 @@ class PagedCached final : public Allocator {
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
+  [[nodiscard]] std::int64_t held_grains(SequenceId id) const override {
+    return static_cast<std::int64_t>(held_[index_of(id)].table.size());
+  }
   [[nodiscard]] std::int64_t available() const override { return pool_.free().count() + kept_aside(); }
   [[nodiscard]] std::int64_t total_grains() const override { return pool_.capacity().count(); }
   [[nodiscard]] MemoryPartition partition() const override;

@@ -13,12 +13,28 @@ constexpr std::array<CsvColumn, 3> kColumns{{{"TIMESTAMP", CsvField::time, true}
                                              {"GeneratedTokens", CsvField::output_tokens, true}}};
 constexpr CsvLayout kLayout{kColumns, TimeForm::date_time};
 
+constexpr std::array<CsvColumn, 4> kLmmColumns{{{"TIMESTAMP", CsvField::time, true},
+                                                {"NumImages", CsvField::images, true},
+                                                {"ContextTokens", CsvField::prompt_tokens, true},
+                                                {"GeneratedTokens", CsvField::output_tokens, true}}};
+constexpr CsvLayout kLmmLayout{kLmmColumns, TimeForm::date_time};
+
 }  // namespace
 
-bool is_azure(std::string_view first_line) { return has_columns(first_line, kLayout); }
+bool is_azure(const Opening& opening) {
+  return opening.has_columns({"TIMESTAMP", "ContextTokens", "GeneratedTokens"}) && !opening.has_columns({"NumImages"});
+}
 
-std::unique_ptr<RowReader> open_azure(LineReader lines, bool header) {
-  return open_csv(std::move(lines), header, kLayout);
+std::unique_ptr<RowReader> open_azure(LineReader lines, const ReaderOptions& options) {
+  return open_csv(std::move(lines), options.header, kLayout);
+}
+
+bool is_azure_lmm(const Opening& opening) {
+  return opening.has_columns({"TIMESTAMP", "NumImages", "ContextTokens", "GeneratedTokens"});
+}
+
+std::unique_ptr<RowReader> open_azure_lmm(LineReader lines, const ReaderOptions& options) {
+  return open_csv(std::move(lines), options.header, kLmmLayout);
 }
 
 }  // namespace blockyard::workload

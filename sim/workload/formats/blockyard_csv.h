@@ -12,6 +12,9 @@
 //   session        optional  likewise; 0 = none. A prompt begins with all that its session has said before it
 //   prefix_id      optional  likewise. Prompts with one prefix_id begin with the same prefix_tokens tokens
 //   prefix_tokens  optional  whole number; default 0. More than the prompt has: the whole prompt
+//   reused_tokens  optional  whole number: of what its session has said, the prompt repeats at most this; empty = all
+//   delay_s        optional  seconds: sent so long after the session's request before it has ended; empty = at
+//   arrival_s category       optional  any word
 //
 // Example:
 //   arrival_s,prompt_tokens,output_tokens,max_tokens
@@ -20,19 +23,16 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "sim/workload/line_reader.h"
+#include "sim/workload/opening.h"
 #include "sim/workload/row_reader.h"
 
 namespace blockyard::workload {
 
-inline constexpr std::string_view kBlockyardCsvColumns =
-    "arrival_s,prompt_tokens,output_tokens[,max_tokens,priority,tenant,session,prefix_id,prefix_tokens]";
-
-[[nodiscard]] bool is_blockyard_csv(std::string_view first_line);
+[[nodiscard]] bool is_blockyard_csv(const Opening& opening);
 // Has it a column by which prompts share content?
-[[nodiscard]] bool has_content_columns(std::string_view first_line);
-[[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, bool header);
+[[nodiscard]] bool has_content_columns(const Opening& opening);
+[[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, const ReaderOptions& options);
 
 }  // namespace blockyard::workload

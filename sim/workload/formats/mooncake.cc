@@ -1,165 +1,110 @@
 #include "sim/workload/formats/mooncake.h"
 
-#include <fmt/format.h>
-#include <simdjson.h>
-
 #include <algorithm>
-#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
-#include "sim/base/quantities.h"
-#include "sim/workload/numbers.h"
+#include "sim/workload/json_fields.h"
+#include "sim/workload/json_reader.h"
+#include "sim/workload/name_ids.h"
+#include "sim/workload/text_length.h"
 
 namespace blockyard::workload {
 namespace {
 
-namespace json = simdjson::ondemand;
-
-// Ids become token ids: this many, times the tokens a block, stay well within 64 bits.
-constexpr std::int64_t kLargestPrefixId = 1'000'000'000'000;
-
-// The text of a number, null or whatever else stands there, for an exact parse.
-std::string_view scalar_text(json::value value) {
-  std::string_view text = value.raw_json_token();
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-class MooncakeReader final : public RowReader {
+class Mooncake final : public RecordFormat {
  public:
-  explicit MooncakeReader(LineReader lines) : lines_(std::move(lines)) {}
+  Mooncake(const ReaderOptions& options, std::int64_t block_tokens)
+      : block_(options.hash_block > 0 ? options.hash_block : block_tokens),
+        rule_(options.partial_ids == PartialIds::by_format ? PartialIds::ceil : options.partial_ids) {}
 
-  bool read(RowBatch& batch) override {
-    batch.size = 0;
-    batch.bad.clear();
-    batch.prefix_ids.clear();
-    batch.prefix_block = Tokens(kMooncakeBlockTokens);
-    std::string_view line;
-    for (std::size_t i = 0; i < RowBatch::kLines; ++i) {
-      if (!lines_.next(line)) return i > 0;
-      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-      TraceRow& row = batch.rows[batch.size];
-      row = TraceRow{};
-      row.line = lines_.line_number();
-      try {
-        row.first_prefix_id = batch.prefix_ids.size();
-        parse(line, row, batch);
-      } catch (const Fault& fault) {
-        const std::ptrdiff_t offset = fault.at == nullptr ? 0 : fault.at - line.data();
-        batch.bad.push_back({lines_.place(static_cast<int>(offset) + 1), fault.message});
-        continue;
+  void parse(simdjson::ondemand::object& record, RowBatch& batch) override {
+    batch.prefix_block = block_;
+    TraceRow& row = batch.add();
+    row.first_prefix_id = batch.prefix_ids.size();
+    bool timed = false;
+    bool has_ids = false;
+    const char* ids_at = nullptr;
+    std::int64_t text_tokens = kMissingLength;
+    for_each_field(record, [&](const JsonField& field) {
+      if (field.key == "hash_ids") {
+        if (is_null(field)) return;
+        ids_at = field.at;
+        has_ids = true;
+        // A line of 16 MiB holds fewer than 2^31.
+        row.prefix_ids =
+            static_cast<std::int32_t>(read_block_ids(field, batch.keep_prefix_ids ? &batch.prefix_ids : nullptr));
+      } else if (field.key == "timestamp") {
+        if (is_null(field)) return;
+        row.time_ns = time_of(field, kMilliseconds);
+        timed = true;
+      } else if (field.key == "input_length") {
+        row.prompt_tokens = length_of(field);
+      } else if (field.key == "output_length") {
+        row.output_tokens = length_of(field);
+      } else if (field.key == "session_id") {
+        if (!is_null(field)) row.session = sessions_.of(scalar_text(field));
+      } else if (field.key == "delay") {
+        if (!is_null(field)) row.delay_ns = time_of(field, kMilliseconds);
+      } else if (field.key == "priority") {
+        row.priority = static_cast<std::int32_t>(integer_of(field, INT32_MIN, INT32_MAX));
+      } else if (field.key == "text_input" || field.key == "messages") {
+        text_tokens = tokens_of_text(field);
       }
-      ++batch.size;
-    }
-    return true;
+    });
+    if (row.prompt_tokens == kMissingLength) row.prompt_tokens = text_tokens;
+    if (has_ids) check_id_count("hash_ids", row.prefix_ids, row.prompt_tokens, "input_length", block_, rule_, ids_at);
+    place_in_session(row, timed);
   }
-
-  [[nodiscard]] const std::string& file() const override { return lines_.file(); }
 
  private:
-  struct Fault {
-    const char* at;  // in the line; nullptr = its start
-    std::string message;
-  };
+  static constexpr int kMilliseconds = 6;
 
-  // The line has the padding that simdjson wants.
-  void parse(std::string_view line, TraceRow& row, RowBatch& batch) {
-    std::optional<std::size_t> ids;
-    const char* ids_at = nullptr;
-    bool timed = false;
-    json::document document;
-    json::object object;
-    const char* key_at = nullptr;
-    if (auto error = parser_.iterate(line, line.size() + LineReader::kPadding).get(document)) broken(error, nullptr);
-    if (auto error = document.get_object().get(object)) broken(error, nullptr);
-    for (auto item : object) {
-      json::field field;
-      if (auto error = std::move(item).get(field)) broken(error, key_at);
-      const json::raw_json_string key = field.key();
-      key_at = key.raw() - 1;
-      if (key == "hash_ids") {
-        ids_at = key_at;
-        std::size_t count = 0;
-        json::array array;
-        if (auto error = field.value().get_array().get(array)) broken(error, key_at);
-        if (batch.keep_prefix_ids) {
-          count = read_ids(array, batch.prefix_ids, key_at);
-        } else if (auto error = array.count_elements().get(count)) {
-          broken(error, key_at);
-        }
-        ids = count;
-      } else if (key == "timestamp") {
-        row.time_ns = time_ns(scalar_text(field.value()), key_at);
-        timed = true;
-      } else if (key == "input_length") {
-        row.prompt_tokens = length("input_length", scalar_text(field.value()), key_at);
-      } else if (key == "output_length") {
-        row.output_tokens = length("output_length", scalar_text(field.value()), key_at);
-      }
+  // The first turn of a session comes at its time; a later one when the one before it is answered, `delay` after it. A
+  // first turn's delay has nothing to wait for.
+  void place_in_session(TraceRow& row, bool timed) {
+    if (row.session == 0) {
+      if (!timed) throw JsonFault{nullptr, "no key \"timestamp\", and no \"session_id\" whose turns need none"};
+      row.delay_ns = kAtArrival.count();
+      return;
     }
-    if (!document.current_location().error()) throw Fault{nullptr, "text behind the JSON object"};
-    if (!timed) throw Fault{nullptr, "no key \"timestamp\""};
-    if (ids) check_ids(static_cast<std::int64_t>(*ids), row.prompt_tokens, ids_at);
-    row.prefix_ids = static_cast<std::int32_t>(ids.value_or(0));  // a line of 16 MiB holds fewer than 2^31
-  }
-
-  static std::size_t read_ids(json::array& array, std::vector<std::int64_t>& out, const char* at) {
-    const std::size_t before = out.size();
-    for (auto element : array) {
-      std::int64_t id = 0;
-      if (auto error = element.get_int64().get(id)) broken(error, at);
-      if (id < 0 || id > kLargestPrefixId)
-        throw Fault{at, fmt::format("hash_ids: found {}, expected 0 to {}", id, kLargestPrefixId)};
-      out.push_back(id);
+    const auto [began, is_first] = began_.try_emplace(row.session, row.time_ns);
+    if (is_first) {
+      row.delay_ns = kAtArrival.count();
+      row.timed = timed;
+      return;
     }
-    return out.size() - before;
+    row.timed = timed;
+    if (timed) return;
+    row.delay_ns = std::max(row.delay_ns, std::int64_t{0});
+    row.time_ns = began->second;
   }
 
-  [[noreturn]] static void broken(simdjson::error_code error, const char* at) {
-    throw Fault{at, fmt::format("not a JSON object: {}", simdjson::error_message(error))};
-  }
-
-  static std::int64_t time_ns(std::string_view text, const char* at) {
-    const Decimal time = parse_decimal(text, 6);
-    if (time.fault != nullptr) throw Fault{at, fmt::format("timestamp: found {}, {}", quoted(text), time.fault)};
-    if (time.value < 0) throw Fault{at, fmt::format("timestamp: found {}, a negative arrival", quoted(text))};
-    return time.value;
-  }
-
-  static std::int64_t length(std::string_view key, std::string_view text, const char* at) {
-    if (text == "null") return kMissingLength;
-    const Decimal number = parse_decimal(text, 0);
-    const char* fault = number.fault;
-    if (fault == nullptr && !number.exact) fault = "expected a whole number";
-    if (fault == nullptr && number.value > kLongestLength) fault = "more than 1,000,000,000 tokens";
-    if (fault != nullptr) throw Fault{at, fmt::format("{}: found {}, {}", key, quoted(text), fault)};
-    return std::max(number.value, std::int64_t{-1});
-  }
-
-  static void check_ids(std::int64_t count, std::int64_t prompt, const char* at) {
-    if (prompt < 0) return;
-    const std::int64_t ceiling = blocks_for(Tokens(prompt), Tokens(kMooncakeBlockTokens)).count();
-    if (count == ceiling || count == prompt / kMooncakeBlockTokens) return;
-    throw Fault{at, fmt::format("hash_ids: found {} ids, expected {} for input_length {} in blocks of {} tokens", count,
-                                ceiling, prompt, kMooncakeBlockTokens)};
-  }
-
-  LineReader lines_;
-  json::parser parser_;
+  Tokens block_;
+  PartialIds rule_;
+  NameIds sessions_;
+  std::unordered_map<std::uint32_t, std::int64_t> began_;
 };
 
 }  // namespace
 
-bool is_mooncake(std::string_view first_line) {
-  const auto has = [&](std::string_view text) { return first_line.find(text) != std::string_view::npos; };
-  return first_line.find_first_not_of(" \t") != std::string_view::npos &&
-         first_line[first_line.find_first_not_of(" \t")] == '{' && has("\"timestamp\"") && has("\"input_length\"") &&
-         has("\"output_length\"") && !has("\"chat_id\"") && !has("\"session_id\"");
+bool is_mooncake(const Opening& opening) {
+  if (opening.has_key("chat_id") || opening.has_key("trace_block_size")) return false;
+  if (opening.has_keys({"timestamp", "input_length", "output_length"})) return true;
+  const bool has_prompt =
+      opening.has_key("input_length") || opening.has_key("text_input") || opening.has_key("messages");
+  const bool has_place = opening.has_key("session_id") && (opening.has_key("timestamp") || opening.has_key("delay"));
+  const bool has_time = opening.has_keys({"timestamp", "text_input"});
+  return has_prompt && (has_place || has_time);
 }
 
-std::unique_ptr<RowReader> open_mooncake(LineReader lines, bool /*header*/) {
-  return std::make_unique<MooncakeReader>(std::move(lines));
+std::unique_ptr<RowReader> open_mooncake(LineReader lines, const ReaderOptions& options) {
+  return open_json(std::move(lines), std::make_unique<Mooncake>(options, kMooncakeBlockTokens));
+}
+
+std::unique_ptr<RowReader> open_vllm_timed(LineReader lines, const ReaderOptions& options) {
+  return open_json(std::move(lines), std::make_unique<Mooncake>(options, kVllmTimedBlockTokens));
 }
 
 }  // namespace blockyard::workload

@@ -1,4 +1,4 @@
-#include "sim/report/pending_file.h"
+#include "sim/base/pending_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "sim/base/diagnostics.h"
 
-namespace blockyard::report {
+namespace blockyard {
 
 PendingFile::PendingFile(std::filesystem::path path) : path_(std::move(path)), partial_(path_) {
   // Found out now rather than when the other files are in place already.
@@ -51,4 +51,4 @@ void PendingFile::commit() {
   pending_ = false;
 }
 
-}  // namespace blockyard::report
+}  // namespace blockyard

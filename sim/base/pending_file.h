@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-namespace blockyard::report {
+namespace blockyard {
 
 class PendingFile {
  public:
@@ -37,4 +37,4 @@ class PendingFile {
   bool pending_ = false;  // the partial file exists
 };
 
-}  // namespace blockyard::report
+}  // namespace blockyard

@@ -1,0 +1,126 @@
+// blockyard validate: a measured server beside the simulated one.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <ostream>
+
+#include "sim/base/diagnostics.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/config_folder.h"
+#include "sim/cli/interrupt.h"
+#include "sim/cli/options.h"
+#include "sim/cli/progress.h"
+#include "sim/report/summary_json.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
+#include "sim/study/validate/validate.h"
+#include "sim/study/validate/validation_report.h"
+
+namespace blockyard::cli {
+namespace {
+
+struct Bound {
+  std::string figure;
+  double share = 0;
+};
+
+// "ttft_mean=10%" or "ttft_mean=0.1".
+Bound parse_bound(const std::string& text, const Options& options) {
+  const std::size_t equals = text.find('=');
+  double value = -1;
+  if (equals != std::string::npos) {
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data() + equals + 1, end, value);
+    const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+    if (error != std::errc() || (!unit.empty() && unit != "%" && unit != " %") || !std::isfinite(value)) value = -1;
+    if (!unit.empty()) value /= 100;
+  }
+  if (equals == 0 || equals == std::string::npos || value < 0)
+    options.fail(fmt::format("--fail-above: expected FIGURE=PERCENT such as ttft_mean=10%, found \"{}\"", text));
+  return {text.substr(0, equals), value};
+}
+
+// How many of the bounds are broken; each is told.
+int broken(const std::vector<Bound>& bounds, const study::Validation& validation, const Options& options,
+           std::ostream& err) {
+  const std::vector<study::SignedError> errors = study::errors_of(validation);
+  int count = 0;
+  for (const Bound& bound : bounds) {
+    const auto found = std::ranges::find(errors, bound.figure, &study::SignedError::name);
+    if (found == errors.end()) {
+      std::vector<std::string> names;
+      for (const study::SignedError& e : errors) names.push_back(e.name);
+      options.fail(fmt::format("--fail-above: no figure \"{}\"{} (figures: {})", bound.figure,
+                               did_you_mean(bound.figure, names), fmt::join(names, ", ")));
+    }
+    if (std::abs(found->share) <= bound.share) continue;
+    err << fmt::format("blockyard validate: {} is {:+.2f} % off, more than {:.4g} %\n", bound.figure,
+                       100 * found->share, 100 * bound.share);
+    ++count;
+  }
+  return count;
+}
+
+std::int64_t count_of(const Options& options, const std::string& name) {
+  const auto text = options.value_of(name);
+  if (!text) return 0;
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), count);
+  if (error != std::errc() || end != text->data() + text->size() || count < 0)
+    options.fail(fmt::format("--{}: expected a number from 0 on, found \"{}\"", name, *text));
+  return count;
+}
+
+}  // namespace
+
+ExitStatus validate(const Arguments& arguments, Streams streams) {
+  Options options("blockyard validate", "lay a simulated server beside a measured one");
+  options.words("SCENARIO", 1, 1, "the engine as it was run; arrivals and lengths are taken from the measured file");
+  options.value("measured", "FILE",
+                "CSV with arrival_s, prompt_tokens, output_tokens, ttft_s, e2e_s; the result of vllm bench serve; or "
+                "LLMServingSim's request log");
+  options.values("set", "KEY=VALUE", "set a key of the scenario; wins over the file");
+  options.values("fail-above", "FIGURE=PERCENT", "exit with 1 if this error is larger, e.g. ttft_mean=10%");
+  options.value("leave-out-first", "N", "the first N requests are simulated and not compared: a server warms up");
+  options.flag("json", "print the comparison as JSON, and nothing else, to standard output");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+
+  const auto file = options.value_of("measured");
+  if (!file) options.fail("--measured is missing: which requests shall it be compared with?");
+  std::vector<Bound> bounds;
+  for (const std::string& text : options.values_of("fail-above")) bounds.push_back(parse_bound(text, options));
+  study::ValidateOptions how;
+  how.leave_out_first = count_of(options, "leave-out-first");
+
+  const std::filesystem::path configs = config_folder();
+  const scenario::Document scenario =
+      scenario::load(options.words().front(), serving::scenario_schema(configs), options.values_of("set"));
+  const study::MeasuredRun run = study::read_measured(*file);
+  const Interrupt interrupt;
+  const study::Validation validation = [&] {
+    Progress progress(streams);
+    how.go_on = [&](const serving::RunProgress& now, std::optional<std::int64_t> expected) {
+      progress.update({now.now, now.finished, expected});
+      return !interrupt.raised();
+    };
+    return study::validate(scenario, configs, run, how);
+  }();
+
+  if (options.has("json")) {
+    streams.out << report::json_text(study::validation_json(validation));
+  } else {
+    streams.out << study::print_validation(validation);
+  }
+  if (validation.summary.interrupted) {
+    streams.err << "blockyard validate: interrupted: every figure is of what was done by then\n";
+    return ExitStatus::interrupted;
+  }
+  if (!validation.summary.stuck.empty()) {
+    streams.err << "blockyard validate: stopped: " << validation.summary.stuck << '\n';
+    return ExitStatus::run_failed;
+  }
+  return broken(bounds, validation, options, streams.err) == 0 ? ExitStatus::done : ExitStatus::run_failed;
+}
+
+}  // namespace blockyard::cli

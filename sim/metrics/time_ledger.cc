@@ -1,0 +1,225 @@
+#include "sim/metrics/time_ledger.h"
+
+namespace blockyard::metrics {
+namespace {
+
+constexpr std::uint32_t kNoSlot = UINT32_MAX;
+
+constexpr TimeBucket queue_bucket(std::size_t cause, bool head) {
+  return static_cast<TimeBucket>(static_cast<std::size_t>(TimeBucket::queue_seat_head) + 2 * cause + (head ? 0 : 1));
+}
+
+}  // namespace
+
+TimeLedger::Open& TimeLedger::open(RecordId id) {
+  const auto index = static_cast<std::size_t>(id);
+  if (slots_[index] == kNoSlot) {
+    if (unused_.empty()) {
+      slots_[index] = static_cast<std::uint32_t>(opens_.size());
+      opens_.emplace_back();
+    } else {
+      slots_[index] = unused_.back();
+      unused_.pop_back();
+      opens_[slots_[index]] = Open{};
+    }
+    opens_[slots_[index]].phase = Phase::queued;
+  }
+  return opens_[slots_[index]];
+}
+
+void TimeLedger::make_room(std::size_t index) {
+  if (index < entries_.size()) return;
+  entries_.resize(index + 1);
+  slots_.resize(index + 1, kNoSlot);
+}
+
+void TimeLedger::enter_line(SimTime now) {
+  // Requests come in the order of their ids.
+  make_room(static_cast<std::size_t>(newcomers_.back()));
+  for (const RecordId id : newcomers_) entries_[static_cast<std::size_t>(id)] = {now, {waited_[0], waited_[1]}};
+  newcomers_.clear();
+}
+
+void TimeLedger::change_head(SimTime now, std::optional<RecordId> head) {
+  const auto charge = [&](RecordId id) {
+    const std::uint32_t slot = slots_[static_cast<std::size_t>(id)];
+    if (slot == kNoSlot || opens_[slot].phase != Phase::queued) return;
+    std::int64_t rest = (now - head_since_.at).count();
+    for (std::size_t cause = 0; cause + 1 < kQueueCauses; ++cause) {
+      const std::int64_t waited = waited_[cause] - head_since_.waited[cause];
+      opens_[slot].row[queue_bucket(cause, true)] += waited;
+      rest -= waited;
+    }
+    opens_[slot].row[queue_bucket(kQueueCauses - 1, true)] += rest;
+  };
+  if (head_) charge(*head_);
+  head_ = head;
+  if (!head) return;
+  (void)open(*head);
+  head_since_ = {now, {waited_[0], waited_[1]}};
+}
+
+void TimeLedger::add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const {
+  o.row[TimeBucket::step_boundary] += (entry.at - arrival).count();
+  std::int64_t rest = (now - entry.at).count();
+  for (std::size_t cause = 0; cause < kQueueCauses; ++cause) {
+    const std::int64_t waited = cause + 1 < kQueueCauses ? waited_[cause] - entry.waited[cause] : rest;
+    o.row[queue_bucket(cause, false)] += waited - o.row[queue_bucket(cause, true)];
+    rest -= waited;
+  }
+}
+
+void TimeLedger::enter(Open& o, Phase phase, SimTime now) const {
+  o.phase = phase;
+  o.since = now;
+  o.own = decode_own_;
+  o.overhead = decode_overhead_;
+  o.elsewhere = 0;
+}
+
+// Charges what the phase has not charged step by step.
+void TimeLedger::leave_phase(Open& o, SimTime now) const {
+  const std::int64_t lasted = (now - o.since).count();
+  switch (o.phase) {
+    case Phase::decode: {
+      const std::int64_t own = decode_own_ - o.own;
+      const std::int64_t overhead = decode_overhead_ - o.overhead;
+      o.row[TimeBucket::decode_own] += own;
+      o.row[TimeBucket::decode_overhead] += overhead;
+      o.row[TimeBucket::decode_interference] += lasted - own - overhead;
+      break;
+    }
+    case Phase::preempted:
+      o.row[TimeBucket::preempted_waiting] += lasted - o.elsewhere;
+      break;
+    case Phase::restoring:
+      o.row[o.by_swap ? TimeBucket::preempted_swap_in : TimeBucket::preempted_recompute] += lasted - o.elsewhere;
+      break;
+    case Phase::prefill:
+    case Phase::queued:
+    case Phase::unused:
+      break;
+  }
+}
+
+void TimeLedger::admitted(RecordId id, SimTime now, SimTime arrival) {
+  Open& o = open(id);
+  add_queue_time(o, entries_[static_cast<std::size_t>(id)], now, arrival);
+  enter(o, Phase::prefill, now);
+}
+
+void TimeLedger::preempted(RecordId id, SimTime now, SimTime swap_out) {
+  Open& o = open(id);
+  leave_phase(o, now);
+  enter(o, Phase::preempted, now);
+  o.elsewhere = swap_out.count();
+  o.row[TimeBucket::preempted_swap_out] += swap_out.count();
+}
+
+void TimeLedger::resumed(RecordId id, SimTime now, bool by_swap) {
+  Open& o = open(id);
+  leave_phase(o, now);
+  enter(o, Phase::restoring, now);
+  o.by_swap = by_swap;
+}
+
+void TimeLedger::chunk(RecordId id, SimTime own, SimTime overhead) {
+  Open& o = open(id);
+  if (o.phase == Phase::prefill) {
+    o.row[TimeBucket::prefill_own] += own.count();
+    o.row[TimeBucket::prefill_overhead] += overhead.count();
+    o.row[TimeBucket::prefill_interference] += (step_.lasts - own - overhead).count();
+  } else if (o.phase == Phase::decode) {
+    // Tokens of its own length that it lacks although it decodes: its counters are those of the other decodes.
+    o.own -= (own - step_.decode_own).count();
+    o.overhead -= (overhead - step_.decode_overhead).count();
+  }
+}
+
+void TimeLedger::skipped(RecordId id) {
+  Open& o = open(id);
+  const std::int64_t lasts = step_.lasts.count();
+  if (o.phase == Phase::restoring) {
+    o.elsewhere += lasts;
+    o.row[TimeBucket::preempted_waiting] += lasts;
+    return;
+  }
+  o.row[TimeBucket::skipped] += lasts;
+  if (o.phase != Phase::decode) return;
+  // What the counters are about to charge it with is taken back.
+  o.since += step_.lasts;
+  o.own += step_.decode_own.count();
+  o.overhead += step_.decode_overhead.count();
+}
+
+void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
+  Open& o = open(id);
+  leave_phase(o, now);
+  enter(o, has_token ? Phase::decode : Phase::prefill, now);
+}
+
+void TimeLedger::first_token(RecordId id, SimTime now) { enter(open(id), Phase::decode, now); }
+
+void TimeLedger::ended(RecordId id, const RequestRecord& r) {
+  const auto index = static_cast<std::size_t>(id);
+  if (index >= entries_.size() || entries_[index].at == kNever) {
+    // No step has seen it.
+    std::erase(newcomers_, id);
+    make_room(index);
+    entries_[index].at = r.ended;
+    entries_[index].waited = {waited_[0], waited_[1]};
+  }
+  Open& o = open(id);
+  if (head_ == id) change_head(r.ended, std::nullopt);
+  if (o.phase == Phase::queued) {
+    add_queue_time(o, entries_[index], r.ended, r.arrival);
+  } else {
+    leave_phase(o, r.ended);
+  }
+  CHECK_LAW(o.row.total() == (r.ended - r.arrival).count(), "request {}: its buckets hold {} ns of {}", index,
+            o.row.total(), (r.ended - r.arrival).count());
+  if (r.outcome == Outcome::finished) {
+    CHECK_LAW(o.row.preempted() == r.stall.count(), "request {}: preempted for {} ns, stalled for {}", index,
+              o.row.preempted(), r.stall.count());
+    count(o.row);
+  }
+  if (keeps_rows_) {
+    if (index >= rows_.size()) rows_.resize(index + 1);
+    rows_[index] = o.row;
+  }
+  o.phase = Phase::unused;
+  unused_.push_back(slots_[index]);
+  slots_[index] = kNoSlot;
+}
+
+void TimeLedger::count(const TimeRow& row) {
+  ++finished_;
+  for (std::size_t i = 0; i < kTimeBuckets; ++i) buckets_[i].add(row.ns[i]);
+  for (std::size_t g = 0; g < kTimeGroups.size(); ++g) {
+    groups_[g].add(row.sum(kTimeGroups[g].first, kTimeGroups[g].last));
+  }
+}
+
+TimeUses TimeLedger::summarise() const {
+  TimeUses uses;
+  Int128 e2e = 0;
+  for (const Use& bucket : buckets_) e2e += bucket.sum;
+  // Linear between order statistics, as everywhere; those that were never in a bucket are its smallest.
+  const auto of = [&](const Use& use) {
+    TimeUse u;
+    if (use.count == 0) return u;
+    u.mean_s = static_cast<double>(use.sum) / static_cast<double>(finished_) / 1e9;
+    u.share = static_cast<double>(use.sum) / static_cast<double>(e2e);
+    const double rank = 0.99 * static_cast<double>(finished_ - 1);
+    const auto low = static_cast<std::int64_t>(rank);
+    const double below = use.sketch.from_top(finished_ - 1 - low);
+    const double above = low + 1 < finished_ ? use.sketch.from_top(finished_ - 2 - low) : below;
+    u.p99_s = (below + (rank - static_cast<double>(low)) * (above - below)) / 1e9;
+    return u;
+  };
+  for (std::size_t i = 0; i < kTimeBuckets; ++i) uses.buckets[i] = of(buckets_[i]);
+  for (std::size_t g = 0; g < kTimeGroups.size(); ++g) uses.groups[g] = of(groups_[g]);
+  return uses;
+}
+
+}  // namespace blockyard::metrics

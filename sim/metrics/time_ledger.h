@@ -1,0 +1,127 @@
+// Where each request's time went (time_buckets.h). Steps are told in order, and between them what happened to whom;
+// each step adds to a few cumulative counters, and a request that only waits or only decodes keeps a snapshot of them
+// and takes the difference when it leaves that state. Law, asserted for every request that ends: its buckets add up to
+// ended - arrival, those of preemption to its stall. Cost: O(1) a step, and O(1) for each chunk, skipped request and
+// change of a request's state. Memory: 28 bytes a request, 200 for each that runs or stands at the head of the line,
+// and 152 for each that has ended if rows are kept.
+//
+// Order of calls for a step: step_begins(), then what its plan does (admitted, preempted, resumed, chunk, skipped), all
+// at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/base/check.h"
+#include "sim/metrics/count_sketch.h"
+#include "sim/metrics/gap_histogram.h"
+#include "sim/metrics/record.h"
+#include "sim/metrics/time_buckets.h"
+
+namespace blockyard::metrics {
+
+// A step's duration as its decodes and the waiting line are charged with it.
+struct StepCharge {
+  SimTime lasts;            // transfers that hold it up included
+  SimTime decode_own;       // of each decode
+  SimTime decode_overhead;  // likewise; own + overhead <= lasts
+  QueueCause cause = QueueCause::seat;
+  std::optional<RecordId> head;  // of the waiting line; none = nobody waits
+};
+
+class TimeLedger {
+ public:
+  // The request stands in the line; the next step that begins is the first that could take it.
+  void queued(RecordId id) { newcomers_.push_back(id); }
+
+  void step_begins(SimTime now, const StepCharge& charge) {
+    if (!newcomers_.empty()) enter_line(now);
+    if (charge.head != head_) change_head(now, charge.head);
+    step_ = charge;
+  }
+  void admitted(RecordId id, SimTime now, SimTime arrival);
+  // `swap_out`: how long its KV is on the way to the host, 0 if it is dropped.
+  void preempted(RecordId id, SimTime now, SimTime swap_out);
+  void resumed(RecordId id, SimTime now, bool by_swap);
+  void chunk(RecordId id, SimTime own, SimTime overhead);  // own + overhead <= the step's duration
+  void skipped(RecordId id);
+
+  void step_ends() {
+    waited_[static_cast<std::size_t>(step_.cause)] += step_.lasts.count();
+    decode_own_ += step_.decode_own.count();
+    decode_overhead_ += step_.decode_overhead.count();
+  }
+  void restored(RecordId id, SimTime now, bool has_token);
+  void first_token(RecordId id, SimTime now);
+  // `of_record`: as it ended; counted in the summary if it has finished.
+  void ended(RecordId id, const RequestRecord& of_record);
+
+  void keep_rows() { keeps_rows_ = true; }
+  // All 0 unless rows are kept and the request has stood in the line and ended.
+  [[nodiscard]] TimeRow row(std::size_t request) const { return request < rows_.size() ? rows_[request] : TimeRow{}; }
+  [[nodiscard]] TimeUses summarise() const;
+
+ private:
+  enum class Phase : std::uint8_t { unused, queued, prefill, decode, preempted, restoring };
+
+  // When a request joined the line; counters then. What is not in `waited` is the last cause's.
+  struct Entry {
+    SimTime at = kNever;
+    std::array<std::int64_t, kQueueCauses - 1> waited{};
+  };
+  struct Open {
+    TimeRow row;
+    Phase phase = Phase::unused;
+    bool by_swap = false;  // restoring: its KV comes back from the host
+    SimTime since;         // start of the phase
+    std::int64_t own = 0;  // decode: counters then
+    std::int64_t overhead = 0;
+    std::int64_t elsewhere = 0;  // preempted, restoring: ns since then that another bucket has
+  };
+
+  struct Use {
+    Int128 sum = 0;
+    std::int64_t count = 0;
+    CountSketch sketch;
+
+    void add(std::int64_t ns) {
+      if (ns == 0) return;
+      sum += ns;
+      ++count;
+      sketch.add(ns);
+    }
+  };
+
+  Open& open(RecordId id);
+  void make_room(std::size_t index);
+  void enter_line(SimTime now);
+  void change_head(SimTime now, std::optional<RecordId> head);
+  void add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const;
+  void leave_phase(Open& o, SimTime now) const;
+  void enter(Open& o, Phase phase, SimTime now) const;
+  void count(const TimeRow& row);
+
+  std::vector<RecordId> newcomers_;
+  std::vector<Entry> entries_;        // by request
+  std::vector<std::uint32_t> slots_;  // by request; where it is open, kNoSlot = not
+  std::vector<Open> opens_;
+  std::vector<std::uint32_t> unused_;
+
+  StepCharge step_;
+  std::array<std::int64_t, kQueueCauses> waited_{};
+  std::int64_t decode_own_ = 0;
+  std::int64_t decode_overhead_ = 0;
+  std::optional<RecordId> head_;
+  Entry head_since_;
+
+  bool keeps_rows_ = false;
+  std::vector<TimeRow> rows_;
+  std::int64_t finished_ = 0;
+  // Of finished requests; the sketches have what is not 0.
+  std::array<Use, kTimeBuckets> buckets_;
+  std::array<Use, kTimeGroups.size()> groups_;
+};
+
+}  // namespace blockyard::metrics

@@ -1,0 +1,64 @@
+#include "sim/study/validate/measured.h"
+
+#include <algorithm>
+
+#include "sim/study/validate/measured_formats.h"
+#include "sim/workload/byte_source.h"
+#include "sim/workload/line_reader.h"
+
+namespace blockyard::study {
+namespace {
+
+using Reader = void (*)(const std::string&, MeasuredRun&, Diagnostics&);
+
+// A JSON object over several lines, or with the arrays of a benchmark's result, is one result; else one request a line.
+Reader reader_of(const std::string& path, std::string& format) {
+  workload::LineReader lines(path, workload::open_bytes(path), std::size_t{1} << 30);
+  const std::string_view first = lines.peek();
+  const std::size_t start = first.find_first_not_of(" \t");
+  if (start == std::string_view::npos) throw InputError(Place{path}, "an empty file, expected measured requests");
+  if (first[start] != '{') {
+    format = "csv";
+    return read_measured_csv;
+  }
+  if (first.find("\"input_toks\"") != std::string_view::npos) {
+    format = "llmservingsim";
+    return read_llmservingsim;
+  }
+  format = "vllm-bench";
+  return read_vllm_bench;
+}
+
+void put_in_order(std::vector<MeasuredRequest>& requests) {
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const MeasuredRequest& a, const MeasuredRequest& b) { return a.arrival < b.arrival; });
+  const SimTime first = requests.front().arrival;
+  for (MeasuredRequest& r : requests) r.arrival -= first;
+}
+
+void fill_in_tpot(MeasuredRequest& r) {
+  const std::int64_t gaps = r.output_tokens.count() - 1;
+  if (gaps == 0) r.tpot_ns.reset();
+  if (gaps == 0 || r.tpot_ns || !r.ttft || !r.e2e) return;
+  r.tpot_ns = static_cast<double>((*r.e2e - *r.ttft).count()) / static_cast<double>(gaps);
+}
+
+}  // namespace
+
+bool MeasuredRun::tells_contents() const {
+  return std::ranges::any_of(requests, [](const MeasuredRequest& r) { return !r.content.empty(); });
+}
+
+MeasuredRun read_measured(const std::string& path) {
+  MeasuredRun run;
+  run.file = path;
+  Diagnostics errors;
+  reader_of(path, run.format)(path, run, errors);
+  errors.throw_if_any();
+  if (run.requests.empty()) throw InputError(Place{path}, "no request that was served");
+  put_in_order(run.requests);
+  for (MeasuredRequest& r : run.requests) fill_in_tpot(r);
+  return run;
+}
+
+}  // namespace blockyard::study

@@ -1,0 +1,48 @@
+// A measured server, request by request: what a benchmark's client or the engine's own log said. Three formats, told
+// apart by their first character and keys:
+//
+//   CSV      columns by name, in any order, among others: arrival_s, prompt_tokens, output_tokens, and ttft_s or e2e_s
+//            (seconds; empty = not measured). arrival_measured_s goes before arrival_s. tpot_s where it is given, else
+//            (e2e - ttft) / (outputs - 1). error: a row with anything but 0 or nothing in it failed. prompt_id: equal
+//            prompts have equal numbers. prefix_id, prefix_tokens: prompts with one prefix_id begin alike. Beside
+//            `x.csv`, `x.blocks.csv` with request_id and block_ids names each prompt's blocks of 16 tokens.
+//   JSON     the result file of `vllm bench serve --save-result --save-detailed`: start_times, input_lens, output_lens,
+//            ttfts, itls, errors
+//   JSONL    LLMServingSim's request log: input_toks, output_toks, queued_ts, first_token_ts, last_token_ts
+//
+// Law: requests are in order of arrival, the first one's is 0, and every one was served; failed ones are left out and
+// counted. Wrong files are an InputError with every fault and its place. Cost: one pass; requests are kept.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/content.h"
+#include "sim/base/quantities.h"
+
+namespace blockyard::study {
+
+struct MeasuredRequest {
+  SimTime arrival;
+  Tokens prompt_tokens;
+  Tokens output_tokens;
+  std::optional<SimTime> ttft;
+  std::optional<double> tpot_ns;  // a mean, hence no whole number; none for one-token outputs
+  std::optional<SimTime> e2e;
+  Content content;  // what the file says of the prompt; empty = nothing. Tokens behind it are nobody else's
+};
+
+struct MeasuredRun {
+  std::string file;
+  std::string format;  // "csv", "vllm-bench", "llmservingsim"
+  std::vector<MeasuredRequest> requests;
+  std::int64_t failed = 0;
+  std::vector<std::int64_t> gaps_ns;  // between consecutive tokens, pooled, where the file has them
+  [[nodiscard]] bool tells_contents() const;
+};
+
+[[nodiscard]] MeasuredRun read_measured(const std::string& path);
+
+}  // namespace blockyard::study

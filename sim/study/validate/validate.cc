@@ -1,0 +1,139 @@
+#include "sim/study/validate/validate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "sim/workload/content_store.h"
+#include "sim/workload/list_source.h"
+
+namespace blockyard::study {
+namespace {
+
+// Both sides of one time, request by request.
+class Pairs {
+ public:
+  explicit Pairs(std::string name) { times_.name = std::move(name); }
+
+  void add(double measured_ns, double simulated_ns) {
+    measured_.push_back(measured_ns);
+    simulated_.push_back(simulated_ns);
+    if (measured_ns > 0) error_ += std::abs(simulated_ns / measured_ns - 1);
+  }
+  [[nodiscard]] ComparedTimes compared() {
+    if (!measured_.empty()) times_.per_request_error = error_ / static_cast<double>(measured_.size());
+    times_.measured = metrics::distribution_of(measured_);
+    times_.simulated = metrics::distribution_of(simulated_);
+    return std::move(times_);
+  }
+
+ private:
+  ComparedTimes times_;
+  std::vector<double> measured_;
+  std::vector<double> simulated_;
+  double error_ = 0;
+};
+
+double ns(SimTime time) { return static_cast<double>(time.count()); }
+
+std::vector<ComparedTimes> compare_times(const MeasuredRun& run, const std::vector<metrics::RequestRecord>& records,
+                                         std::size_t first, std::size_t last, std::int64_t& compared) {
+  Pairs ttft("ttft");
+  Pairs tpot("tpot");
+  Pairs e2e("e2e");
+  for (std::size_t i = first; i < last; ++i) {
+    const MeasuredRequest& m = run.requests[i];
+    const metrics::RequestRecord& s = records[i];
+    if (s.outcome != metrics::Outcome::finished) continue;
+    ++compared;
+    if (m.ttft) ttft.add(ns(*m.ttft), ns(s.first_token - s.arrival));
+    if (m.e2e) e2e.add(ns(*m.e2e), ns(s.ended - s.arrival));
+    if (m.tpot_ns && s.generated_tokens > 1)
+      tpot.add(*m.tpot_ns, ns(s.ended - s.first_token) / static_cast<double>(s.generated_tokens - 1));
+  }
+  return {ttft.compared(), tpot.compared(), e2e.compared()};
+}
+
+std::vector<ComparedFigure> compare_figures(const MeasuredRun& run, const metrics::Summary& summary) {
+  SimTime end;
+  std::int64_t tokens = 0;
+  for (const MeasuredRequest& r : run.requests) {
+    if (!r.e2e) return {};
+    end = std::max(end, r.arrival + *r.e2e);
+    tokens += r.output_tokens.count();
+  }
+  const Seconds makespan = to_seconds(end);
+  if (makespan == 0) return {};
+  return {{"makespan_s", makespan, summary.makespan_s},
+          {"requests_per_s", static_cast<double>(run.requests.size()) / makespan, summary.requests_per_s},
+          {"output_tokens_per_s", static_cast<double>(tokens) / makespan, summary.output_tokens_per_s}};
+}
+
+}  // namespace
+
+serving::RequestsOverride requests_of(const MeasuredRun& run) {
+  return {.tells_contents = run.tells_contents(),
+          .expected = static_cast<std::int64_t>(run.requests.size()),
+          .make = [&run](workload::ContentStore* contents) -> std::unique_ptr<workload::RequestSource> {
+            std::vector<workload::Request> requests;
+            requests.reserve(run.requests.size());
+            for (const MeasuredRequest& m : run.requests) {
+              workload::Request r;
+              r.arrival = m.arrival;
+              r.prompt_tokens = m.prompt_tokens;
+              r.output_tokens = r.max_tokens = m.output_tokens;
+              if (contents != nullptr && !m.content.empty()) r.content = contents->put(m.content);
+              requests.push_back(r);
+            }
+            return std::make_unique<workload::ListSource>(std::move(requests));
+          }};
+}
+
+Validation validate(const scenario::Document& scenario, const std::filesystem::path& configs, const MeasuredRun& run,
+                    const ValidateOptions& options) {
+  const serving::RequestsOverride requests = requests_of(run);
+  serving::RunResult result =
+      serving::run(scenario, configs, {.go_on = options.go_on, .time_series = false, .requests = &requests});
+  Validation v;
+  v.file = run.file;
+  v.format = run.format;
+  v.requests = static_cast<std::int64_t>(run.requests.size());
+  v.failed = run.failed;
+  v.left_out = std::min(options.leave_out_first, v.requests);
+  const std::vector<metrics::RequestRecord>& records = result.collector.records();
+  const std::size_t arrived = std::min(records.size(), run.requests.size());
+  const auto first = static_cast<std::size_t>(std::max(options.first, v.left_out));
+  const auto last = std::min(arrived, static_cast<std::size_t>(options.last));
+  v.times = compare_times(run, records, first, last, v.compared);
+  if (!run.gaps_ns.empty()) {
+    std::vector<std::int64_t> gaps = run.gaps_ns;
+    v.times.insert(v.times.end() - 1, {"itl", metrics::distribution_of(gaps), result.summary.itl, std::nullopt});
+  }
+  v.figures = compare_figures(run, result.summary);
+  v.summary = std::move(result.summary);
+  return v;
+}
+
+std::vector<SignedError> errors_of(const Validation& validation) {
+  std::vector<SignedError> errors;
+  for (const ComparedTimes& t : validation.times) {
+    const auto add = [&](const char* statistic, std::optional<double> measured, std::optional<double> simulated) {
+      if (measured && simulated && *measured > 0)
+        errors.push_back({t.name + "_" + statistic, *simulated / *measured - 1});
+    };
+    add("mean", t.measured.mean_s, t.simulated.mean_s);
+    add("p50", t.measured.p50_s, t.simulated.p50_s);
+    add("p90", t.measured.p90_s, t.simulated.p90_s);
+    add("p99", t.measured.p99_s, t.simulated.p99_s);
+    if (t.per_request_error) errors.push_back({t.name + "_per_request", *t.per_request_error});
+  }
+  for (const ComparedFigure& f : validation.figures) {
+    std::string name = f.name;
+    if (name == "makespan_s") name = "makespan";
+    errors.push_back({std::move(name), f.simulated / f.measured - 1});
+  }
+  return errors;
+}
+
+}  // namespace blockyard::study

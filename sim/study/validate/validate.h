@@ -1,0 +1,68 @@
+// A measured server beside the simulated one: the scenario's engine is given the requests that were measured, arrivals
+// and lengths and what their prompts share, and every request's times are laid beside the measured ones. What the
+// scenario says of its workload is not used. Cost: one run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/metrics/quantiles.h"
+#include "sim/metrics/summary.h"
+#include "sim/scenario/document.h"
+#include "sim/serving/run.h"
+#include "sim/study/validate/measured.h"
+
+namespace blockyard::study {
+
+// One time of all requests that have it on both sides.
+struct ComparedTimes {
+  std::string name;  // "ttft", "tpot", "itl", "e2e"
+  metrics::Distribution measured;
+  metrics::Distribution simulated;
+  // Mean of |simulated / measured - 1| over the requests; none where they cannot be paired (itl) or none was measured.
+  std::optional<double> per_request_error;
+};
+
+struct ComparedFigure {
+  std::string name;  // "makespan_s", "requests_per_s", "output_tokens_per_s"
+  double measured = 0;
+  double simulated = 0;
+};
+
+struct Validation {
+  std::string file;
+  std::string format;
+  std::int64_t requests = 0;  // measured ones, failed ones not among them
+  std::int64_t failed = 0;
+  std::int64_t compared = 0;  // finished in the simulation, and not left out
+  std::int64_t left_out = 0;  // of the first ones, as asked
+  std::vector<ComparedTimes> times;
+  std::vector<ComparedFigure> figures;
+  metrics::Summary summary;  // of the simulated run
+};
+
+// A figure that can be tested against a bound: "ttft_mean", "e2e_p99", "makespan", "output_tokens_per_s", ... and, for
+// the mean of the requests' own errors, "ttft_per_request".
+struct SignedError {
+  std::string name;
+  double share = 0;  // simulated / measured - 1; of per_request the mean of absolute errors
+};
+[[nodiscard]] std::vector<SignedError> errors_of(const Validation& validation);
+
+struct ValidateOptions {
+  std::int64_t leave_out_first = 0;  // requests of a server still warming up: simulated, not compared
+  std::int64_t first = 0;            // compare requests of index [first, last) only
+  std::int64_t last = INT64_MAX;
+  std::function<bool(const serving::RunProgress&, std::optional<std::int64_t>)> go_on{};
+};
+
+[[nodiscard]] Validation validate(const scenario::Document& scenario, const std::filesystem::path& configs,
+                                  const MeasuredRun& run, const ValidateOptions& options);
+
+// The measured requests as a workload.
+[[nodiscard]] serving::RequestsOverride requests_of(const MeasuredRun& run);
+
+}  // namespace blockyard::study

@@ -1,0 +1,130 @@
+#include "sim/study/validate/validation_report.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "sim/report/figures.h"
+#include "sim/report/text_table.h"
+
+namespace blockyard::study {
+namespace {
+
+using nlohmann::ordered_json;
+using report::TextTable;
+
+constexpr std::size_t kWidth = 120;
+
+struct Statistic {
+  const char* name;
+  std::optional<Seconds> metrics::Distribution::* value;
+};
+constexpr std::array<Statistic, 4> kStatistics{{{"mean", &metrics::Distribution::mean_s},
+                                                {"p50", &metrics::Distribution::p50_s},
+                                                {"p90", &metrics::Distribution::p90_s},
+                                                {"p99", &metrics::Distribution::p99_s}}};
+
+std::string upper(std::string text) {
+  for (char& c : text) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return text;
+}
+
+std::string error_text(double share) { return fmt::format("{:+.1f} %", 100 * share); }
+
+void add_times(TextTable& table, const ComparedTimes& t) {
+  if (!t.measured.mean_s || !t.simulated.mean_s) return;
+  const report::Unit unit = report::time_unit(std::max(*t.measured.mean_s, *t.simulated.mean_s));
+  for (const Statistic& s : kStatistics) {
+    const Seconds measured = *(t.measured.*s.value);
+    const Seconds simulated = *(t.simulated.*s.value);
+    table.add({fmt::format("  {} {}", upper(t.name), s.name), unit.name, report::in_unit(measured, unit),
+               report::in_unit(simulated, unit), measured > 0 ? error_text(simulated / measured - 1) : "-"});
+  }
+  if (t.per_request_error) {
+    table.add({fmt::format("  {} of each request", upper(t.name)), "", "", "",
+               fmt::format("{:.1f} % MAPE", 100 * *t.per_request_error)});
+  }
+}
+
+// "makespan_s" -> "makespan" and "s"; "requests_per_s" -> "requests" and "1/s".
+std::pair<std::string, std::string> name_and_unit(const std::string& figure) {
+  if (figure.ends_with("_per_s")) {
+    std::string name = figure.substr(0, figure.size() - 6);
+    for (char& c : name) c = c == '_' ? ' ' : c;
+    return {std::move(name), "1/s"};
+  }
+  return {figure.substr(0, figure.size() - 2), "s"};
+}
+
+ordered_json distribution_json(const metrics::Distribution& d) {
+  ordered_json j;
+  j["count"] = d.count;
+  for (const Statistic& s : kStatistics) {
+    const auto& value = d.*s.value;
+    j[s.name] = value ? ordered_json(*value) : ordered_json(nullptr);
+  }
+  return j;
+}
+
+}  // namespace
+
+std::string print_validation(const Validation& v) {
+  const metrics::Identity& identity = v.summary.identity;
+  std::string text = fmt::format("{}: {} on {} x {}, beside {}\n\n", identity.scenario, identity.model, identity.gpus,
+                                 identity.gpu, v.file);
+  text += fmt::format("requests    {} measured (format {}), {} compared", report::count_text(v.requests), v.format,
+                      report::count_text(v.compared));
+  if (v.failed > 0) text += fmt::format("; {} failed when measured and are left out", report::count_text(v.failed));
+  if (v.left_out > 0)
+    text += fmt::format("; the first {} are simulated and not compared", report::count_text(v.left_out));
+  text += "\n\n";
+  TextTable table;
+  table.add({"", "unit", "measured", "simulated", "error"});
+  for (const ComparedTimes& t : v.times) add_times(table, t);
+  for (const ComparedFigure& f : v.figures) {
+    const auto [name, unit] = name_and_unit(f.name);
+    table.add({"  " + name, unit, report::significant(f.measured), report::significant(f.simulated),
+               error_text(f.simulated / f.measured - 1)});
+  }
+  text += table.text();
+  text += "\nerror: simulated / measured - 1. MAPE: mean over the requests of the absolute error of each.\n";
+  text +=
+      "TTFT from arrival to first token, TPOT (last - first token) / (outputs - 1) a request, E2E to the last token";
+  text += v.times.size() > 3 ? ",\nITL every gap between tokens.\n" : ".\n";
+  if (v.figures.empty()) text += "makespan and throughput need e2e_s of every request\n";
+  if (v.summary.preemptions > 0)
+    text += fmt::format("simulated preemptions: {}\n", report::count_text(v.summary.preemptions));
+  text += '\n';
+  for (const std::string& line : identity.provenance)
+    text += report::wrapped("constants   ", line, kWidth, "            ");
+  for (const std::string& line : identity.notes) text += report::wrapped("note        ", line, kWidth, "            ");
+  return text;
+}
+
+ordered_json validation_json(const Validation& v) {
+  ordered_json j;
+  j["schema"] = "blockyard.validation/1";
+  j["measured"] = {{"file", v.file}, {"format", v.format}, {"requests", v.requests}, {"failed", v.failed}};
+  j["scenario"] = v.summary.identity.scenario;
+  j["provenance"] = v.summary.identity.provenance;
+  j["notes"] = v.summary.identity.notes;
+  j["left_out"] = v.left_out;
+  j["compared"] = v.compared;
+  ordered_json& times = j["times"] = ordered_json::object();
+  for (const ComparedTimes& t : v.times) {
+    times[t.name + "_s"] = {{"measured", distribution_json(t.measured)}, {"simulated", distribution_json(t.simulated)}};
+  }
+  ordered_json& figures = j["figures"] = ordered_json::object();
+  for (const ComparedFigure& f : v.figures) figures[f.name] = {{"measured", f.measured}, {"simulated", f.simulated}};
+  ordered_json& errors = j["error_pct"] = ordered_json::object();
+  for (const SignedError& e : errors_of(v)) errors[e.name] = 100 * e.share;
+  j["simulated"] = {
+      {"preemptions", v.summary.preemptions},
+      {"steps", v.summary.steps},
+      {"prefix_hit_ratio",
+       v.summary.prefix_cache.hit_ratio() ? ordered_json(*v.summary.prefix_cache.hit_ratio()) : ordered_json(nullptr)}};
+  return j;
+}
+
+}  // namespace blockyard::study

@@ -1,0 +1,14 @@
+// A validation for people and for programs (schema "blockyard.validation/1", described in sim/study/README.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "sim/study/validate/validate.h"
+
+namespace blockyard::study {
+
+[[nodiscard]] std::string print_validation(const Validation& validation);
+[[nodiscard]] nlohmann::ordered_json validation_json(const Validation& validation);
+
+}  // namespace blockyard::study

@@ -1,0 +1,119 @@
+#include "sim/study/validate/measured.h"
+
+#include <catch2/catch.hpp>
+
+#include "sim/base/diagnostics.h"
+#include "tests/workload/trace_fixture.h"
+
+using namespace blockyard;
+using namespace blockyard::study;
+
+namespace {
+
+std::string faults_of(const std::string& path) {
+  try {
+    static_cast<void>(read_measured(path));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a CSV of measured requests: columns by name, order of arrival, the first at 0, failed ones counted") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run =
+      read_measured(folder.write("m.csv",
+                                 "e2e_s,ttft_s,request_id,output_tokens,prompt_tokens,arrival_s,error,prompt_id\r\n"
+                                 "3.5,0.5,0,4,100,12.5,0,7\r\n"
+                                 "1,,1,1,50,10,,7\r\n"
+                                 "0,0,2,0,50,11,timeout,1\r\n"));
+  REQUIRE(run.requests.size() == 2);
+  CHECK(run.failed == 1);
+  CHECK(run.format == "csv");
+  const MeasuredRequest& first = run.requests[0];
+  const MeasuredRequest& second = run.requests[1];
+  CHECK(first.arrival == SimTime(0));
+  CHECK_FALSE(first.ttft);
+  CHECK_FALSE(first.tpot_ns);  // one token
+  CHECK(second.arrival == SimTime(2'500'000'000));
+  CHECK(*second.ttft == SimTime(500'000'000));
+  CHECK(*second.tpot_ns == 1e9);  // (3.5 - 0.5) / 3
+  // One prompt_id: the shorter prompt is the beginning of the longer.
+  REQUIRE(first.content.size() == 1);
+  CHECK(first.content[0].start == second.content[0].start);
+  CHECK(first.content[0].count == 50);
+  CHECK(second.content[0].count == 100);
+}
+
+TEST_CASE("arrivals that were measured go before those that were planned, and a file of blocks beside it is read") {
+  const workload::TraceFolder folder;
+  folder.write("m.blocks.csv", "request_id,block_ids\n1,5 6\n0,5 7 9\n");
+  const MeasuredRun run = read_measured(folder.write(
+      "m.csv",
+      "request_id,arrival_s,arrival_measured_s,prompt_tokens,output_tokens,e2e_s\n0,0,1,40,2,1\n1,1,0,32,2,1\n"));
+  REQUIRE(run.requests.size() == 2);
+  CHECK(run.requests[0].prompt_tokens == Tokens(32));  // arrived first
+  CHECK(run.requests[0].content == Content{{80, 32}});
+  CHECK(run.requests[1].content == Content{{80, 16}, {112, 16}, {144, 8}});  // cut at the prompt's end
+}
+
+TEST_CASE("every fault of a measured CSV is told with its place") {
+  const workload::TraceFolder folder;
+  const std::string path = folder.write(
+      "m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n1,2,3\n-1,2,3,1\n1,0,3,1\n1,2.5,3,1\n,2,3,1\n1,2,3,x\n");
+  const std::string faults = faults_of(path);
+  CHECK(faults.find(path + ":2:1: found 3 fields, expected 4") != std::string::npos);
+  CHECK(faults.find(path + ":3:1: arrival_s: found \"-1\", expected 0 or more") != std::string::npos);
+  CHECK(faults.find(path + ":4:3: prompt_tokens: found 0") != std::string::npos);
+  CHECK(faults.find(path + ":5:3: prompt_tokens: found \"2.5\", expected a whole number") != std::string::npos);
+  CHECK(faults.find(path + ":6:1: arrival_s: empty") != std::string::npos);
+  CHECK(faults.find(path + ":7:7: ttft_s: found \"x\"") != std::string::npos);
+  CHECK(faults_of(folder.write("n.csv", "arrival_s,prompt_tokens\n0,1\n"))
+            .find("need the column(s) output_tokens, ttft_s or e2e_s") != std::string::npos);
+  CHECK(faults_of(folder.write("o.csv", "arrival_s,prompt_tokens,output_tokens,e2e_s\n"))
+            .find("no request that was served") != std::string::npos);
+}
+
+TEST_CASE("the result of vllm bench serve") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run = read_measured(
+      folder.write("r.json",
+                   R"({"date": "x", "input_lens": [10, 20, 5], "output_lens": [3, 1, 0], "ttfts": [0.25, 0.5, 0.0],
+          "itls": [[0.1, 0.2], [], []], "start_times": [100.5, 100.0, 101.0], "errors": ["", "", "gone"]})"));
+  REQUIRE(run.requests.size() == 2);
+  CHECK(run.failed == 1);
+  CHECK(run.requests[0].prompt_tokens == Tokens(20));
+  CHECK(run.requests[1].arrival == SimTime(500'000'000));
+  CHECK(*run.requests[1].e2e == SimTime(550'000'000));
+  CHECK(*run.requests[1].tpot_ns == Approx(150e6));
+  CHECK(run.gaps_ns == std::vector<std::int64_t>{100'000'000, 200'000'000});
+
+  CHECK(faults_of(folder.write("s.json", R"({"input_lens": [10]})")).find("no start_times: save the result with") !=
+        std::string::npos);
+  CHECK(faults_of(folder.write("t.json", "{\"a\": 1,\n \"b\": }")).find("t.json:2:7: not valid JSON") !=
+        std::string::npos);
+  CHECK(faults_of(folder.write(
+                      "u.json",
+                      R"({"input_lens": [1], "output_lens": [1], "ttfts": ["a"], "itls": [[]], "start_times": [0]})"))
+            .find("ttfts[0]: found \"a\", expected seconds") != std::string::npos);
+}
+
+TEST_CASE("LLMServingSim's request log") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run =
+      read_measured(folder.write("q.jsonl",
+                                 "{\"request_id\": 0, \"input_toks\": 9, \"output_toks\": 3, \"queued_ts\": 50.5, "
+                                 "\"first_token_ts\": 51, \"last_token_ts\": 53}\n"
+                                 "{\"request_id\": 1, \"input_toks\": 8, \"output_toks\": 2, \"queued_ts\": 50.0, "
+                                 "\"first_token_ts\": 51, \"last_token_ts\": 52}\n"));
+  REQUIRE(run.requests.size() == 2);
+  CHECK(run.format == "llmservingsim");
+  CHECK(run.requests[1].arrival == SimTime(500'000'000));
+  CHECK(*run.requests[1].ttft == SimTime(500'000'000));
+  CHECK(*run.requests[1].tpot_ns == Approx(1e9));
+  const std::string faults = faults_of(folder.write("v.jsonl", "{\"input_toks\": 9}\nnot json\n"));
+  CHECK(faults.find("v.jsonl:1:1: output_toks: expected a number of tokens") != std::string::npos);
+  CHECK(faults.find("v.jsonl:2:1: not a JSON object") != std::string::npos);
+}

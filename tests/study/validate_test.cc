@@ -1,0 +1,117 @@
+#include "sim/study/validate/validate.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "sim/base/diagnostics.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
+#include "sim/study/validate/validation_report.h"
+#include "tests/workload/trace_fixture.h"
+
+using namespace blockyard;
+using namespace blockyard::study;
+
+namespace {
+
+const std::filesystem::path kConfigs = std::filesystem::path(BLOCKYARD_SOURCE_DIR) / "configs";
+
+scenario::Document an_engine(const std::vector<std::string>& sets = {}) {
+  constexpr const char* text = R"(name: engine
+model: llama-3-8b
+hardware: {gpu: a100-80gb-sxm}
+engine: {max_num_seqs: 16, max_model_len: 8192}
+kv_cache: {budget: 1000 blocks}
+)";
+  return scenario::parse(text, "engine.yaml", serving::scenario_schema(kConfigs), sets);
+}
+
+// 60 requests, 20 prompts that come again, in bursts.
+MeasuredRun some_requests() {
+  MeasuredRun run;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    MeasuredRequest r;
+    r.arrival = SimTime(i / 4 * 500'000'000 + i);
+    r.prompt_tokens = Tokens(100 + 37 * (i % 20));
+    r.output_tokens = Tokens(1 + 13 * i % 97);
+    r.content = {{i % 20 * 4096, r.prompt_tokens.count()}};
+    run.requests.push_back(r);
+  }
+  return run;
+}
+
+// What the simulation says, as if it had been measured.
+MeasuredRun simulated(const scenario::Document& document, double slower = 1) {
+  MeasuredRun run = some_requests();
+  const serving::RequestsOverride requests = requests_of(run);
+  const serving::RunResult result = serving::run(document, kConfigs, {.requests = &requests});
+  REQUIRE(result.summary.finished == 60);
+  for (std::size_t i = 0; i < run.requests.size(); ++i) {
+    const metrics::RequestRecord& s = result.collector.records()[i];
+    MeasuredRequest& r = run.requests[i];
+    const auto times = [&](SimTime t) { return SimTime(std::llround(slower * static_cast<double>(t.count()))); };
+    r.ttft = times(s.first_token - s.arrival);
+    r.e2e = times(s.ended - s.arrival);
+    if (r.output_tokens > Tokens(1))
+      r.tpot_ns = static_cast<double>((*r.e2e - *r.ttft).count()) / static_cast<double>(r.output_tokens.count() - 1);
+  }
+  return run;
+}
+
+double error_of(const Validation& v, const std::string& name) {
+  for (const SignedError& e : errors_of(v)) {
+    if (e.name == name) return e.share;
+  }
+  FAIL("no figure " << name);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a simulation beside itself has no error anywhere") {
+  const scenario::Document document = an_engine();
+  const Validation v = validate(document, kConfigs, simulated(document), {});
+  CHECK(v.compared == 60);
+  CHECK(errors_of(v).size() == 18);
+  for (const SignedError& e : errors_of(v)) {
+    INFO(e.name);
+    CHECK(std::abs(e.share) < 1e-12);
+  }
+  CHECK(v.summary.prefix_cache.hit_ratio().value() > 0.3);  // what prompts share reached the engine
+}
+
+TEST_CASE("errors are simulated / measured - 1") {
+  const scenario::Document document = an_engine();
+  const Validation v = validate(document, kConfigs, simulated(document, 1.25), {});
+  for (const char* name : {"ttft_mean", "ttft_p99", "tpot_p50", "e2e_mean"}) {
+    INFO(name);
+    CHECK(error_of(v, name) == Approx(-0.2).epsilon(1e-6));
+  }
+  CHECK(error_of(v, "e2e_per_request") == Approx(0.2).epsilon(1e-6));
+}
+
+TEST_CASE("requests left out are simulated all the same") {
+  const scenario::Document document = an_engine();
+  MeasuredRun run = simulated(document);
+  for (std::size_t i = 0; i < 10; ++i) run.requests[i].ttft = SimTime(9'000'000'000);  // a server still warming up
+  CHECK(error_of(validate(document, kConfigs, run, {}), "ttft_mean") < -0.5);
+  const Validation v = validate(document, kConfigs, run, {.leave_out_first = 10});
+  CHECK(v.compared == 50);
+  CHECK(v.summary.arrived == 60);
+  CHECK(std::abs(error_of(v, "ttft_mean")) < 1e-12);
+}
+
+TEST_CASE("the report names both sides, and the JSON has every error by name") {
+  const scenario::Document document = an_engine();
+  MeasuredRun run = simulated(document, 1.25);
+  run.file = "measured.csv";
+  run.format = "csv";
+  const Validation v = validate(document, kConfigs, run, {});
+  const std::string text = print_validation(v);
+  CHECK(text.find("engine: llama-3-8b on 1 x a100-80gb-sxm, beside measured.csv") != std::string::npos);
+  CHECK(text.find("-20.0 %") != std::string::npos);
+  CHECK(text.find("constants   roofline, a100-80gb-sxm") != std::string::npos);
+  const nlohmann::ordered_json json = validation_json(v);
+  CHECK(json["error_pct"]["ttft_mean"].get<double>() == Approx(-20));
+  CHECK(json["times"]["e2e_s"]["measured"]["count"] == 60);
+}
