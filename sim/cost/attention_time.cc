@@ -18,7 +18,7 @@ double mixed_decode_bytes(const model::GpuSpec& gpu, const Calibration& c, doubl
 }  // namespace
 
 AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& c,
-                             std::int64_t tp, model::ElementType kv_dtype)
+                             std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown)
     : roofline_(gpu, c),
       form_(c.attention_form),
       occupancy_(c.prefill_occupancy && gpu.attention_kernel == model::AttentionKernel::flash_attention_2),
@@ -39,12 +39,13 @@ AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec&
       prefill_s_per_flop_(1 / (c.prefill_compute_efficiency * gpu.bf16_flops_per_s)),
       prefill_s_per_byte_(
           c.prefill_memory_efficiency > 0 ? 1 / (c.prefill_memory_efficiency * gpu.memory_bandwidth_bytes_per_s) : 0),
+      decode_slowdown_(decode_slowdown),
       decode_overhead_s_(c.decode_overhead_s),
       prefill_overhead_s_(c.prefill_overhead_s) {}
 
 Seconds AttentionTime::seconds(const StepWork& work) const {
   Seconds layer = 0;
-  if (work.decode_sequences > 0) layer += decode(work);
+  if (work.decode_sequences > 0) layer += (1 + decode_slowdown_) * decode(work);
   if (work.prefill_tokens > 0) layer += prefill(work);
   return layers_ * layer;
 }

@@ -16,7 +16,7 @@ namespace blockyard::cost {
 class AttentionTime {
  public:
   AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
-                std::int64_t tp, model::ElementType kv_dtype);
+                std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown = 0);
 
   [[nodiscard]] Seconds seconds(const StepWork& work) const;
 
@@ -47,6 +47,7 @@ class AttentionTime {
   double decode_s_per_byte_;      // own form, as the next
   double prefill_s_per_flop_;
   double prefill_s_per_byte_;
+  double decode_slowdown_;
   Seconds decode_overhead_s_;
   Seconds prefill_overhead_s_;
 };

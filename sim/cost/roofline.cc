@@ -34,7 +34,7 @@ class Roofline final : public CostModel {
   Roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
            const RooflineOptions& o)
       : layer_time_(spec, gpu, calibration, o.parallelism, o.largest_graph),
-        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype),
+        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.attention_slowdown),
         layers_(o.table_tokens),
         head_(o.table_tokens),
         empty_step_(std::max(SimTime(1), to_time(calibration.empty_step_s))),

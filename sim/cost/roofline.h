@@ -37,6 +37,10 @@ struct RooflineOptions {
   Parallelism parallelism;
   std::int64_t largest_graph = 512;  // tokens of the largest CUDA graph; 0 = none, as with --enforce-eager
   model::ElementType kv_dtype = model::ElementType::bf16;
+  // Attention of decodes takes 1 + this times as long. The PagedAttention paper measured 0.20-0.26 for its first kernel
+  // against FasterTransformer's on contiguous KV (sec. 7.1). 0, since the constants were fitted to kernels that read
+  // paged KV themselves.
+  double attention_slowdown = 0;
   std::int64_t table_tokens = 16384;  // entries of the tables; max_num_batched_tokens is a good choice
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sim/base/cache_ledger.h"
+#include "sim/base/ids.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
 
@@ -19,6 +20,15 @@ struct SequenceNeed {
   Tokens prompt;
   Tokens true_end;      // prompt + output - 1
   Tokens declared_end;  // prompt + max_tokens - 1
+  // Sequences that the request becomes after its prompt, each to the lengths above (allocator/paged_forks.h).
+  std::int64_t width = 1;
+  RequestId request{};  // whose it is: names the random stream of its beams
+};
+
+// Blocks that owners hold, and those they would hold if no two sequences of a request shared one.
+struct BlockSharing {
+  Blocks held;
+  Blocks unshared;
 };
 
 class Memory {
@@ -41,6 +51,9 @@ class Memory {
   virtual void advance(SimTime /*now*/) {}
   // What the prefix cache did so far; none without one. O(capacity).
   [[nodiscard]] virtual std::optional<CacheLedger> cache_ledger() const { return std::nullopt; }
+  // True if several sequences of a request share blocks here: then sharing() tells how many.
+  [[nodiscard]] virtual bool shares_blocks() const { return false; }
+  [[nodiscard]] virtual BlockSharing sharing() const { return {}; }
   // True if nothing is kept between steps, so that each step computes the whole context again.
   [[nodiscard]] virtual bool recomputes_context() const { return false; }
 };

@@ -12,11 +12,12 @@ Collector::Collector(const Options& options) : options_(options) {
   if (options.timeseries_interval > SimTime(0)) next_tick_ = options.timeseries_interval;
 }
 
-RecordId Collector::arrived(SimTime now, Tokens prompt) {
+RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples) {
   if (records_.empty()) start(now);
   RequestRecord r;
   r.arrival = now;
   r.prompt_tokens = static_cast<std::int32_t>(prompt.count());
+  r.samples = static_cast<std::uint16_t>(samples);
   records_.push_back(r);
   prompt_tokens_ += prompt.count();
   return static_cast<RecordId>(records_.size() - 1);
@@ -188,6 +189,10 @@ void Collector::summarise_state(Summary& s) const {
   }
   s.largest_free_mean_share = mean(largest_free_integral_, largest_free_) / capacity;
   s.largest_free_min_share = static_cast<double>(largest_free_min_) / capacity;
+  if (unshared_integral_ > 0) {
+    s.shared_blocks_saved =
+        static_cast<double>(unshared_integral_ - held_integral_) / static_cast<double>(unshared_integral_);
+  }
   s.mean_running = mean(running_integral_, running_);
   s.mean_waiting = mean(waiting_integral_, waiting_);
   s.max_running = max_running_;

@@ -42,7 +42,7 @@ class Collector {
 
   explicit Collector(const Options& options);
 
-  RecordId arrived(SimTime now, Tokens prompt);
+  RecordId arrived(SimTime now, Tokens prompt, std::int32_t samples = 1);
   void rejected(RecordId id, SimTime now, RejectReason reason);
   void timed_out(RecordId id, SimTime now);
   void admitted(RecordId id, SimTime now) { record(id).admitted = now; }
@@ -89,7 +89,17 @@ class Collector {
     largest_free_integral_ += static_cast<Int128>(largest_free_) * lasted;
     running_integral_ += static_cast<Int128>(running_) * lasted;
     waiting_integral_ += static_cast<Int128>(waiting_) * lasted;
+    if (shares_) {
+      held_integral_ += static_cast<Int128>(held_blocks_) * lasted;
+      unshared_integral_ += static_cast<Int128>(unshared_blocks_) * lasted;
+    }
     now_ = now;
+  }
+  // Blocks held, and those that would be if the sequences of a request shared none. Told only of memory that shares.
+  void set_sharing(Blocks held, Blocks unshared) {
+    shares_ = true;
+    held_blocks_ = held.count();
+    unshared_blocks_ = unshared.count();
   }
   void set_running(std::int64_t running) {
     running_ = running;
@@ -144,6 +154,11 @@ class Collector {
   Int128 largest_free_integral_ = 0;
   Int128 running_integral_ = 0;
   Int128 waiting_integral_ = 0;
+  bool shares_ = false;
+  std::int64_t held_blocks_ = 0;
+  std::int64_t unshared_blocks_ = 0;
+  Int128 held_integral_ = 0;
+  Int128 unshared_integral_ = 0;
   std::array<std::int64_t, kMemoryStates> memory_peak_{};
   std::int64_t largest_free_min_ = INT64_MAX;
   std::int64_t max_running_ = 0;

@@ -15,7 +15,7 @@ enum class Outcome : std::uint8_t { unfinished, finished, rejected, timed_out };
 
 // Why a request was turned away at its arrival.
 //   prompt_too_long  the prompt alone reaches max_model_len, so that no token could be generated
-//   never_fits       the whole pool could not hold what it will write
+//   never_fits       the whole pool could not hold what it will write, or all seats its samples
 //   ignored_by_engine  the scheduler dropped it, because it could never be admitted or come back
 //   queue_full       admission.max_queue requests wait already
 enum class RejectReason : std::uint8_t { none, prompt_too_long, never_fits, queue_full, ignored_by_engine };
@@ -29,11 +29,12 @@ struct RequestRecord {
   SimTime ended = kNever;        // last output token, rejection or time-out
   SimTime stall;                 // from each preemption until the computed length was regained
   std::int32_t prompt_tokens = 0;
-  std::int32_t generated_tokens = 0;
+  std::int32_t generated_tokens = 0;  // by each of its samples
   std::int32_t preemptions = 0;
   std::int32_t recomputed_tokens = 0;  // positions computed again
   Outcome outcome = Outcome::unfinished;
   RejectReason reason = RejectReason::none;
+  std::uint16_t samples = 1;  // sequences that it becomes after its prompt
 };
 static_assert(sizeof(RequestRecord) <= 64);
 

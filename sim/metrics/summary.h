@@ -150,6 +150,9 @@ struct Summary {
   std::array<MemoryShare, kMemoryStates> memory{};
   double largest_free_mean_share = 0;
   double largest_free_min_share = 0;
+  // Of the blocks that the samples or beams of requests would hold apart, the share that sharing saves, time-weighted:
+  // integral of (unshared - held) / integral of unshared. None where nothing can be shared.
+  std::optional<double> shared_blocks_saved;
   std::int64_t refused_although_free = 0;  // admissions refused though enough memory was free, one a request and wait
 
   // Good requests among all that arrived; none without an slo.

@@ -82,6 +82,8 @@ void add_memory(Rows& rows) {
                   [](const Summary& s) { return s.memory[static_cast<std::size_t>(MemoryState::live)].peak_share; }});
   rows.push_back({kGroup, "largest free region", Figure::share, "", false, Show::always,
                   [](const Summary& s) { return s.largest_free_mean_share; }});
+  rows.push_back({kGroup, "blocks saved by sharing", Figure::share, "", false, Show::if_sampled,
+                  [](const Summary& s) { return s.shared_blocks_saved; }});
   add_count(rows, kGroup, "refused although free", &Summary::refused_although_free, false);
 }
 

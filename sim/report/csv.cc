@@ -60,7 +60,7 @@ void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics
   append_seconds(out, record.arrival);
   append_field(out, record.prompt_tokens);
   out.push_back(',');
-  if (finished) append_integer(out, record.generated_tokens);
+  if (finished) append_integer(out, std::int64_t{record.generated_tokens} * record.samples);
   out.push_back(',');
   append(out, metrics::name_of(record.outcome));
   out.push_back(',');

@@ -71,6 +71,7 @@ ordered_json memory_json(const metrics::Summary& s) {
   }
   j["largest_free"] = {{"mean_share", s.largest_free_mean_share}, {"min_share", s.largest_free_min_share}};
   j["refused_although_free"] = s.refused_although_free;
+  if (s.shared_blocks_saved) j["shared_blocks_saved_share"] = *s.shared_blocks_saved;
   return j;
 }
 

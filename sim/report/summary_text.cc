@@ -171,9 +171,14 @@ std::string memory(const Summary& s) {
   table.add({"  all states", share_text(mean_sum), bytes(mean_sum)});
   table.add({"  largest free region", share_text(s.largest_free_mean_share), bytes(s.largest_free_mean_share),
              fmt::format("least {}", share_text(s.largest_free_min_share)), bytes(s.largest_free_min_share)});
-  return table.text() +
-         fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free)) +
-         footnote(kMemoryDefinition);
+  std::string below =
+      fmt::format("  {} admissions refused although enough memory was free\n", count_text(s.refused_although_free));
+  if (s.shared_blocks_saved) {
+    below +=
+        fmt::format("  sharing between the samples of a request saves {} of the blocks that they would hold apart\n",
+                    share_text(*s.shared_blocks_saved));
+  }
+  return table.text() + below + footnote(kMemoryDefinition);
 }
 
 std::string origin(const metrics::Identity& identity) {

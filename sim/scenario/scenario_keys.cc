@@ -117,7 +117,7 @@ Keys length_keys(const std::string& section, const Vocabulary& names, const std:
   return {
       {.path = section + ".distribution",
        .words = names.length_distributions,
-       .required_in = "workload.generate",
+       .required_in = section,
        .doc = "how " + what + " are drawn"},
       {.path = section + ".mean", .accepts = {{Kind::real, above_up_to(0, kMost)}}, .doc = "mean, in tokens"},
       {.path = section + ".cv",
@@ -159,9 +159,44 @@ Keys generate_keys(const Vocabulary& names) {
                  .accepts = {{Kind::real, between(0, 10)}},
                  .fallback = "0",
                  .doc = "the g-th beginning is drawn in proportion to 1 / g^zipf"}});
+  append(keys, {{.path = "workload.generate.n",
+                 .accepts = {{Kind::integer, between(1, 256)}},
+                 .fallback = "1",
+                 .doc = "sequences that each request becomes after its prompt, each of output_tokens tokens"},
+                {.path = "workload.generate.lengths.distribution",
+                 .words = {{"histogram", "a CSV with a row a cell: ranges of prompt and output, count, means"}},
+                 .required_in = "workload.generate.lengths",
+                 .doc = "how prompts and outputs are drawn together, in place of prompt_tokens and output_tokens"},
+                {.path = "workload.generate.lengths.file",
+                 .accepts = {Kind::file},
+                 .required_in = "workload.generate.lengths",
+                 .doc = "the histogram"},
+                {.path = "workload.generate.lengths.max_total",
+                 .accepts = {{Kind::tokens, between(2, kMost)}},
+                 .doc = "longest prompt + output: of a longer draw the output is cut"}});
   append(keys, length_keys("workload.generate.prompt_tokens", names, "prompt lengths"));
   append(keys, length_keys("workload.generate.output_tokens", names, "output lengths"));
   return keys;
+}
+
+Keys sample_keys() {
+  return {
+      {.path = "workload.n",
+       .accepts = {{Kind::integer, between(1, 256)}},
+       .words = {{"recorded", "what the trace or the generator says, else 1"}},
+       .fallback = "recorded",
+       .doc = "sequences that each request becomes after its prompt, with one copy of its blocks (paged)",
+       .aliases = {"num_samples", "parallel_samples", "best_of", "beam_width"}},
+      {.path = "workload.decoding",
+       .words = {{"sample", "n independent samples"},
+                 {"beam_search", "n beams: each takes over the past of a beam of the step before"}},
+       .fallback = "sample",
+       .doc = "what the n sequences of a request are"},
+      {.path = "workload.beam_switch",
+       .accepts = {{Kind::real, between(0, 1)}},
+       .fallback = "1",
+       .doc = "probability that a beam goes on from any of the request's beams, drawn alike, not from its own"},
+  };
 }
 
 Keys max_tokens_keys(const Vocabulary& names) {
@@ -318,6 +353,14 @@ Keys outcome_keys(const Vocabulary& names) {
        .words = {{"auto", "the constants in the GPU's entry"}},
        .fallback = "auto",
        .doc = "where the constants of the roofline come from"},
+      {.path = "cost.host_time",
+       .accepts = {{Kind::time, between(0, 3600)}},
+       .fallback = "0 s",
+       .doc = "the host's own time in every step, added to the model's"},
+      {.path = "cost.attention_slowdown",
+       .accepts = {{Kind::real, between(0, 100)}},
+       .fallback = "0",
+       .doc = "attention of decodes takes 1 + this times as long: what reading KV through a block table costs"},
       {.path = "slo.ttft", .accepts = {{Kind::time, above(0)}}, .doc = "longest time to the first token"},
       {.path = "slo.tpot", .accepts = {{Kind::time, above(0)}}, .doc = "longest time per output token after the first"},
       {.path = "slo.e2e", .accepts = {{Kind::time, above(0)}}, .doc = "longest time to the last token"},
@@ -334,6 +377,7 @@ Schema scenario_schema(const Vocabulary& vocabulary) {
   Keys keys = served_keys(vocabulary);
   append(keys, trace_keys(vocabulary));
   append(keys, generate_keys(vocabulary));
+  append(keys, sample_keys());
   append(keys, max_tokens_keys(vocabulary));
   append(keys, engine_keys(vocabulary));
   append(keys, memory_keys(vocabulary));
@@ -350,6 +394,7 @@ Schema scenario_schema(const Vocabulary& vocabulary) {
            {"workload.max_tokens", "what requests declare as their longest output"},
            {"engine", "the engine, under its own flag names"},
            {"workload.generate.prefix", "beginnings that prompts share"},
+           {"workload.generate.lengths", "lengths of prompts and outputs drawn together"},
            {"kv_cache", "KV memory"},
            {"prefix_cache", "what is kept of requests that have ended"},
            {"preemption", "what happens when a running request needs memory and there is none"},

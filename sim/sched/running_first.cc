@@ -37,6 +37,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   planned_.clear();
   cohort_planned_ = false;
   budget_ = options_.max_num_batched_tokens;
+  if (options_.beam_search) choose_parents();
 
   if (victim_policy_ != nullptr && !cohort_grown_) {
     plan_by_rank(now);
@@ -57,10 +58,11 @@ bool RunningFirst::budget_covers_all() {
   Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
   if (left < Tokens(0)) return false;
   for (const SequenceId id : prefilling_) {
-    const Tokens n = wanted(table_[id]);
-    if (n > left && id != running_.last()) return false;
-    wanted_.push_back(std::min(n, left));
-    left -= wanted_.back();
+    const Sequence& s = table_[id];
+    const Tokens n = wanted(s);
+    wanted_.push_back(s.affordable(n, left));
+    if (wanted_.back() < n && id != running_.last()) return false;
+    left -= s.work(s.computed, s.computed + wanted_.back());
   }
   return true;
 }
@@ -100,9 +102,10 @@ void RunningFirst::grow_all() {
       batch_.skipped.push_back(table_[prefilling_[i]].id);
       continue;
     }
-    growths_.push_back({prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]});
+    const Sequence& s = table_[prefilling_[i]];
+    growths_.push_back({prefilling_[i], s.computed + wanted_[i]});
     planned_.push_back({prefilling_[i], wanted_[i], PlanEntry::Kind::running, Tokens(0)});
-    budget_ -= wanted_[i];
+    budget_ -= s.work(s.computed, s.computed + wanted_[i]);
   }
   const kv::Grant grant = memory_->grow_decoding(growths_);
   CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
@@ -129,7 +132,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
   prefilling_.clear();
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
-    const Tokens n = std::min(wanted(table_[current]), budget_);
+    const Tokens n = table_[current].affordable(wanted(table_[current]), budget_);
     if (n <= Tokens(0)) {
       current = table_[current].next;
       continue;
@@ -141,7 +144,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
       const auto entry =
           std::find_if(planned_.begin(), planned_.end(), [&](const Planned& p) { return p.id == loser; });
       if (entry != planned_.end()) {
-        budget_ += entry->fresh;
+        budget_ += table_[loser].work(table_[loser].computed, table_[loser].computed + entry->fresh);
         planned_.erase(entry);
       } else if (table_[loser].order < table_[current].order) {
         ++passed_over;  // the list shifts under the engine's index, which moves on all the same
@@ -155,7 +158,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
     }
     if (!granted) break;
     planned_.push_back({current, n, PlanEntry::Kind::running, Tokens(0)});
-    budget_ -= n;
+    budget_ -= table_[current].work(table_[current].computed, table_[current].computed + n);
     current = table_[current].next;
     for (; passed_over > 0 && current != SequenceId::none; --passed_over) current = table_[current].next;
   }
@@ -197,7 +200,7 @@ void RunningFirst::preempt(SequenceId id, SimTime now) {
 
 void RunningFirst::admit_waiting() {
   bool refused = false;
-  while (waiting_->size() > 0 && budget_ > Tokens(0) && running_.size() < options_.max_num_seqs) {
+  while (waiting_->size() > 0 && budget_ > Tokens(0) && seats_for_head()) {
     Waiting& head = waiting_->front();
     if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
     const SequenceId id = head.sequence;
@@ -207,9 +210,11 @@ void RunningFirst::admit_waiting() {
     const Tokens threshold = options_.long_prefill_token_threshold;
     if (threshold > Tokens(0)) n = std::min(n, threshold);
     refused = true;  // unless all that follows goes well
-    head_waits_for_ = !options_.chunked_prefill && n > budget_ ? QueueCause::token_budget : QueueCause::kv_memory;
-    if (head_waits_for_ == QueueCause::token_budget) break;
-    n = std::min(n, budget_);
+    head_waits_for_ = QueueCause::token_budget;
+    if (!options_.chunked_prefill && s.work(hit, hit + n) > budget_) break;
+    n = s.affordable(n, budget_);
+    if (n <= Tokens(0)) break;
+    head_waits_for_ = QueueCause::kv_memory;
     if (!gates_open(id, s)) break;
     if (memory_->admit(id, s.need, hit + n) != kv::Grant::granted) {
       if (memory_->refused_although_free() && !head.refusal_counted) {
@@ -231,7 +236,7 @@ void RunningFirst::admit_waiting() {
     running_.append(id);
     prefilling_.push_back(id);
     planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
-    budget_ -= n;
+    budget_ -= s.work(hit, hit + n);
   }
   if (!refused && budget_ <= Tokens(0)) head_waits_for_ = QueueCause::token_budget;
   head_blocked_ = refused && planned_.empty();
@@ -250,6 +255,8 @@ SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
   s.id = waiting.id;
   s.request = waiting.request;
   s.need = need_of(waiting.request, options_.max_model_len);
+  s.need.request = waiting.id;
+  s.width = waiting.request.samples;
   s.output = s.need.true_end - s.need.prompt + Tokens(1);
   return id;
 }
@@ -276,16 +283,35 @@ void RunningFirst::describe_batch() {
     Sequence& s = table_[planned.id];
     if (s.decodes_next()) {
       const std::int64_t context = s.length().count();
-      ++batch_.decodes;
-      batch_.decode_context += context;
-      batch_.decode_context_squares += context * context;
+      batch_.decodes += s.width;
+      batch_.decode_context += s.width * context;
+      batch_.decode_context_squares += s.width * context * context;
     } else {
-      batch_.chunks.push_back({planned.fresh, s.computed, s.id, s.computed + planned.fresh == s.length()});
+      describe_chunk(s, planned.fresh);
     }
     s.computed += planned.fresh;
-    if (s.computed == s.length()) ++batch_.sampled;
+    // The first tokens of all samples are drawn from the one last position of the prompt.
+    if (s.computed == s.length()) batch_.sampled += s.generated > Tokens(0) ? s.width : 1;
     s.admitted = true;
   }
+}
+
+// Recomputation beyond the prompt is a chunk of each sequence.
+void RunningFirst::describe_chunk(const Sequence& s, Tokens fresh) {
+  const Tokens prompt = s.width == 1 ? fresh : std::clamp(s.request.prompt_tokens - s.computed, Tokens(0), fresh);
+  const bool last = s.computed + fresh == s.length();
+  if (prompt > Tokens(0)) batch_.chunks.push_back({prompt, s.computed, s.id, last && prompt == fresh});
+  if (prompt == fresh) return;
+  for (std::int64_t k = 0; k < s.width; ++k) batch_.chunks.push_back({fresh - prompt, s.computed + prompt, s.id, last});
+}
+
+// What beams let go may let the head in.
+void RunningFirst::choose_parents() {
+  if (memory_->choose_parents() > Blocks(0)) head_blocked_ = false;
+}
+
+bool RunningFirst::seats_for_head() const {
+  return running_.seats() + waiting_->front().request.samples <= options_.max_num_seqs;
 }
 
 const StepOutcome& RunningFirst::complete(SimTime now) {
@@ -308,10 +334,10 @@ const StepOutcome& RunningFirst::complete(SimTime now) {
 
 void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
   Sequence& s = table_[planned.id];
-  outcome_.computed += planned.fresh.count();
   const Tokens before = s.computed - planned.fresh;
+  outcome_.computed += s.work(before, s.computed).count();
   const Tokens again = std::min(s.computed, s.highest) - before;
-  if (again > Tokens(0)) outcome_.recomputed.push_back({s.id, again});
+  if (again > Tokens(0)) outcome_.recomputed.push_back({s.id, s.work(before, before + again)});
   if (again < planned.fresh) outcome_.progress = true;
   if (s.preempted_at != kNever && s.computed >= s.highest) {
     outcome_.restored.push_back({s.id, now - s.preempted_at});
@@ -320,11 +346,11 @@ void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
   if (s.computed < s.length()) return;
 
   ++s.generated;
-  ++outcome_.tokens;
+  outcome_.tokens += s.width;
   if (s.generated == Tokens(1)) {
     outcome_.first_tokens.push_back(s.id);
   } else {
-    outcome_.gaps.push_back(now - s.last_token);
+    outcome_.gaps.insert(outcome_.gaps.end(), static_cast<std::size_t>(s.width), now - s.last_token);
   }
   s.last_token = now;
   if (s.generated >= s.output) {
@@ -399,8 +425,9 @@ void RunningFirst::running_list(std::vector<RequestId>& requests, std::vector<Se
 bool RunningFirst::plain_step(Batch& batch) {
   if (!options_.fast_forward || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next())
     return false;
-  const bool room_for_head = waiting_->size() > 0 && running_.size() < options_.max_num_seqs &&
-                             Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
+  if (options_.beam_search) choose_parents();
+  const bool room_for_head =
+      waiting_->size() > 0 && seats_for_head() && Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
   if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
   if (room_for_head && memory_->prefix_changed(waiting_->front().sequence)) {
     // The blocks just published, or evicted, may let the head in.

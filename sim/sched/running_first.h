@@ -5,6 +5,10 @@
 //      the first refusal ends the step's admissions.
 // There is no prefill or decode phase: both bring `computed` up to `length`.
 //
+// A request of n samples (or beams) stands in the list once and takes n seats, and n tokens of the budget beyond its
+// prompt. Its sequences are scheduled, preempted and resumed all together, as vLLM's sequence groups are (Kwon et al.,
+// SOSP 2023, sec. 4.5); vLLM V1 runs n children instead, which find the prompt in the prefix cache.
+//
 // The common step needs no walk. Sequences that only decode stand in the cohort of RunningSet; those still short of
 // their length stand in `prefilling_`. If budget and memory cover everybody's demand, the cohort takes its step on
 // sums. If memory does not and victims come from the list's tail, the outcome of the engine's walk is the shortest tail
@@ -37,6 +41,7 @@ struct RunningFirstOptions {
   std::string_view queue_order = "fcfs";  // priority also chooses victims by priority
   std::int64_t watermark_grains = 0;      // kept free at admission, against the demand of the whole known sequence
   bool reserve_full_isl = false;  // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
+  bool beam_search = false;       // beams choose their parents before each step
   bool fast_forward = true;       // false: walk the running list in every step
   std::string_view victim = "engine";
 };
@@ -85,6 +90,9 @@ class RunningFirst final : public Scheduler {
   void preempt(SequenceId id, SimTime now);
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
+  void choose_parents();
+  [[nodiscard]] bool seats_for_head() const;
+  void describe_chunk(const Sequence& s, Tokens fresh);
   void describe_batch();
   void complete_planned(const Planned& planned, SimTime now);
   void finish(SequenceId id);

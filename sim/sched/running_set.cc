@@ -17,6 +17,7 @@ void RunningSet::append(SequenceId id) {
   (last_ == SequenceId::none ? first_ : (*table_)[last_].next) = id;
   last_ = id;
   ++size_;
+  seats_ += s.width;
 }
 
 void RunningSet::remove(SequenceId id) {
@@ -25,6 +26,7 @@ void RunningSet::remove(SequenceId id) {
   (s.previous == SequenceId::none ? first_ : (*table_)[s.previous].next) = s.next;
   (s.next == SequenceId::none ? last_ : (*table_)[s.next].previous) = s.previous;
   --size_;
+  seats_ -= s.width;
 }
 
 void RunningSet::join(SequenceId id) {
@@ -39,9 +41,9 @@ void RunningSet::join(SequenceId id) {
   s.wheel_next = head;
   if (head != SequenceId::none) (*table_)[head].wheel_previous = id;
   head = id;
-  ++cohort_size_;
-  sum_context_ += s.computed.count();
-  sum_context_squares_ += s.computed.count() * s.computed.count();
+  cohort_size_ += s.width;
+  sum_context_ += s.width * s.computed.count();
+  sum_context_squares_ += s.width * s.computed.count() * s.computed.count();
 }
 
 void RunningSet::leave(SequenceId id) {
@@ -54,9 +56,9 @@ void RunningSet::leave(SequenceId id) {
   (s.wheel_previous == SequenceId::none ? wheel_[cell(s.finish_step)] : (*table_)[s.wheel_previous].wheel_next) =
       s.wheel_next;
   if (s.wheel_next != SequenceId::none) (*table_)[s.wheel_next].wheel_previous = s.wheel_previous;
-  --cohort_size_;
-  sum_context_ -= s.computed.count();
-  sum_context_squares_ -= s.computed.count() * s.computed.count();
+  cohort_size_ -= s.width;
+  sum_context_ -= s.width * s.computed.count();
+  sum_context_squares_ -= s.width * s.computed.count() * s.computed.count();
 }
 
 bool RunningSet::finishes_next() const {

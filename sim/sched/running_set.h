@@ -3,7 +3,7 @@
 // The list keeps the order of admission (order ascends along it). The cohort advances by one token a step all together:
 // a step count stands for the progress of each, sums stand for their contexts, and a timing wheel holds them by the
 // step in which they finish, so that a step costs O(1 + sequences that finish in it) (Varghese & Lauck, SOSP 1987,
-// scheme 6). Law: sum_context == sum over the cohort of its computed tokens; likewise of the squares.
+// scheme 6). Law: sum_context == sum over the cohort's sequences of their computed tokens; likewise of the squares.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,7 @@ class RunningSet {
   [[nodiscard]] SequenceId first() const { return first_; }
   [[nodiscard]] SequenceId last() const { return last_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] std::int64_t seats() const { return seats_; }  // sequences of them: the sum of their widths
 
   // The cohort. A sequence joins when its next step is a decode; `computed` and `generated` are true again once it has
   // left.
@@ -30,7 +31,7 @@ class RunningSet {
   void leave(SequenceId id);
   // Tokens that a member has computed, and generated, since it joined.
   [[nodiscard]] Tokens progress(SequenceId id) const { return Tokens(steps_ - (*table_)[id].joined_step); }
-  [[nodiscard]] std::int64_t cohort_size() const { return cohort_size_; }
+  [[nodiscard]] std::int64_t cohort_size() const { return cohort_size_; }  // sequences: the sum of the widths
   [[nodiscard]] std::int64_t sum_context() const { return sum_context_; }
   [[nodiscard]] std::int64_t sum_context_squares() const { return sum_context_squares_; }
 
@@ -50,6 +51,7 @@ class RunningSet {
   SequenceId first_ = SequenceId::none;
   SequenceId last_ = SequenceId::none;
   std::int64_t size_ = 0;
+  std::int64_t seats_ = 0;
   std::uint64_t appended_ = 0;
 
   std::int64_t steps_ = 0;

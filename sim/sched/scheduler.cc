@@ -36,7 +36,7 @@ kv::SequenceNeed need_of(const workload::Request& request, Tokens longest) {
   const Tokens declared = std::max(Tokens(1), std::min(request.max_tokens, room));
   const Tokens output = std::max(Tokens(1), std::min(request.output_tokens, declared));
   return {request.prompt_tokens, request.prompt_tokens + output - Tokens(1),
-          request.prompt_tokens + declared - Tokens(1)};
+          request.prompt_tokens + declared - Tokens(1), request.samples};
 }
 
 }  // namespace blockyard::sched

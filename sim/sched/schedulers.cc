@@ -17,6 +17,7 @@ template <MakeOnAllocator Make>
 Engine on_any_allocator(const EngineOptions& options) {
   std::unique_ptr<kv::Allocator> memory = kv::make_allocator(options.strategy, options.memory);
   RunningFirstOptions batch = options.batch;
+  batch.beam_search = options.memory.beams.has_value();
   if (options.watermark) {
     batch.watermark_grains =
         static_cast<std::int64_t>(*options.watermark * static_cast<double>(memory->total_grains()));
@@ -55,7 +56,7 @@ struct SchedulerRow {
 constexpr std::array kSchedulers{
     SchedulerRow{"vllm-v1",
                  "one token budget, chunked prefill, running first, preemption by recompute (vLLM 0.13)",
-                 {.null_block = true, .needs_budget_for_seqs = true},
+                 {.null_block = true, .can_fork = true, .needs_budget_for_seqs = true},
                  on_any_allocator<make_vllm_v1>},
     SchedulerRow{
         "vllm-v0",
@@ -64,7 +65,7 @@ constexpr std::array kSchedulers{
         make_vllm_v0},
     SchedulerRow{"orca",
                  "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)",
-                 {},
+                 {.can_fork = true},
                  on_any_allocator<make_orca>},
 };
 

@@ -4,6 +4,7 @@
 // and `generated` are those at the time it joined.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Sequence {
   kv::SequenceNeed need;
   Tokens output;  // what it generates, after max_tokens and max_model_len have cut it
   Tokens generated;
+  // Sequences of the request that run as one: they share the prompt, decode together, lose their memory together and
+  // end together. Lengths are those of each.
+  std::int64_t width = 1;
   bool admitted = false;  // at least once
   Tokens computed;
   Tokens highest;  // the largest `computed` before a preemption took it away: positions below are computed again
@@ -38,6 +42,20 @@ struct Sequence {
   SequenceId wheel_next = SequenceId::none;
 
   [[nodiscard]] Tokens length() const { return request.prompt_tokens + generated; }
+  // Tokens computed by going from position `from` to `to`: a position of the prompt is one, one beyond it one a
+  // sequence.
+  [[nodiscard]] Tokens work(Tokens from, Tokens to) const {
+    if (width == 1 || to <= request.prompt_tokens) return to - from;
+    const Tokens begin = std::max(from, request.prompt_tokens);
+    return (begin - from) + width * (to - begin);
+  }
+  // Positions beyond `computed` that a budget pays for, at most `wanted`.
+  [[nodiscard]] Tokens affordable(Tokens wanted, Tokens budget) const {
+    if (width == 1 || wanted <= Tokens(0)) return std::min(wanted, budget);
+    const Tokens prompt = std::max(Tokens(0), request.prompt_tokens - computed);
+    if (budget <= prompt) return std::min(wanted, budget);
+    return std::min(wanted, prompt + Tokens((budget - prompt).count() / width));
+  }
   [[nodiscard]] bool decodes_next() const { return generated > Tokens(0) && computed + Tokens(1) == length(); }
 };
 

@@ -6,6 +6,7 @@
 
 #include "sim/cost/cuda_graphs.h"
 #include "sim/cost/fixed_step.h"
+#include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
 #include "sim/kv/eviction/policies.h"
 #include "sim/sched/schedulers.h"
@@ -123,6 +124,12 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   return options;
 }
 
+// None unless the workload asks for beams.
+std::optional<kv::BeamModel> beam_model(const Document& scenario) {
+  if (scenario.choice("workload.decoding") != "beam_search") return std::nullopt;
+  return kv::BeamModel{scenario.real("workload.beam_switch"), static_cast<std::uint64_t>(scenario.integer("seed"))};
+}
+
 std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Served& s, Diagnostics& errors) {
   if (scenario.choice("cost.model") == "fixed") {
     if (!scenario.has_value("cost.step")) {
@@ -135,6 +142,7 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   options.parallelism.tensor = s.tensor_parallel;
   options.largest_graph = cost::largest_cuda_graph(scenario.integer("engine.max_num_seqs"));
   options.kv_dtype = s.kv_dtype;
+  options.attention_slowdown = scenario.real("cost.attention_slowdown");
   options.table_tokens = std::min<std::int64_t>(65536, scenario.tokens("engine.max_num_batched_tokens").count());
   return cost::make_roofline(s.model, s.gpu.spec, s.gpu.calibration, options);
 }
@@ -142,6 +150,7 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
 bool prefix_caching(const Document& scenario, const RequestsOverride* given) {
   if (scenario.choice("kv_cache.strategy") != "paged") return false;
   if (!scenario.is_word("prefix_cache.enable", "auto")) return scenario.boolean("prefix_cache.enable");
+  if (asks_samples(scenario)) return false;
   return given != nullptr ? given->tells_contents : tells_contents(scenario);
 }
 
@@ -189,6 +198,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
+  const bool forks = asks_samples(scenario);
   const bool cached = prefix_caching(scenario, given);
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
@@ -212,6 +222,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   errors.throw_if_any();
 
   a.cost = cost_model(scenario, s, errors);
+  const SimTime host_time = scenario.time("cost.host_time");
+  if (host_time > SimTime(0)) a.cost = cost::with_host_time(std::move(a.cost), host_time);
   const std::string& scheduler = scenario.choice("engine.scheduler");
   const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
   if (traits.paged_only && !paged) {
@@ -236,7 +248,19 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                     .max_model_len = s.max_model_len,
                     .reservation = "",
                     .placement = "",
-                    .contents = a.contents.get()};
+                    .contents = a.contents.get(),
+                    .forks = forks,
+                    .beams = beam_model(scenario)};
+  if (forks && !traits.can_fork) {
+    errors.add(scenario.place("engine.scheduler"),
+               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, vllm-v1 "
+                           "and orca run several",
+                           scheduler));
+  }
+  if (forks && cached) {
+    errors.add(scenario.place("prefix_cache.enable"),
+               "prefix_cache.enable: not combined with several samples a request; workload.n: 1 leaves one");
+  }
   if (strategy == "contiguous") {
     options.memory.reservation = scenario.choice("kv_cache.reservation");
     options.memory.placement = scenario.choice("kv_cache.placement");
@@ -280,6 +304,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
 
   a.longest_chunk = engine.max_num_batched_tokens;
   a.admission.max_model_len = s.max_model_len;
+  if (forks) a.admission.seats = engine.max_num_seqs;
   if (!scenario.is_word("admission.max_queue", "unlimited"))
     a.admission.max_queue = scenario.integer("admission.max_queue");
   a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";

@@ -20,7 +20,8 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
       memory_(&memory),
       cost_(&cost),
       collector_(&collector),
-      contents_(contents) {
+      contents_(contents),
+      tells_sharing_(memory.shares_blocks()) {
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
 }
 
@@ -62,6 +63,9 @@ void Replica::tell_state() {
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(waiting());
   collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  if (!tells_sharing_) return;
+  const kv::BlockSharing sharing = memory_->sharing();
+  collector_->set_sharing(sharing.held, sharing.unshared);
 }
 
 SimTime Replica::begin(SimTime now, SimTime horizon) {
@@ -270,10 +274,14 @@ void Replica::charge(SimTime now, const sched::Batch& batch, const cost::StepTim
 void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& computing) {
   metrics::TimeLedger& time = collector_->time();
   const bool single = batch.chunks.size() == 1 && batch.decodes == 0;
-  for (const sched::Chunk& chunk : batch.chunks) {
-    const SimTime own = single ? computing.total : std::min(alone(chunk), computing.total);
+  // A request of several samples has a chunk for each, one after the other.
+  for (std::size_t i = 0; i < batch.chunks.size();) {
+    const RequestId request = batch.chunks[i].request;
+    SimTime own;
+    for (; i < batch.chunks.size() && batch.chunks[i].request == request; ++i) own += alone(batch.chunks[i]);
+    own = single ? computing.total : std::min(own, computing.total);
     const SimTime overhead = std::min(computing.overhead, own);
-    time.chunk(record(chunk.request), own - overhead, overhead);
+    time.chunk(record(request), own - overhead, overhead);
   }
   for (const RequestId id : batch.skipped) time.skipped(record(id));
 }

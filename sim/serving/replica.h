@@ -89,6 +89,7 @@ class Replica {
   cost::CostModel* cost_;
   metrics::Collector* collector_;
   PromptContents* contents_;  // nullptr without a prefix cache
+  bool tells_sharing_;        // the memory shares blocks between the samples of a request
   InFlight in_flight_ = InFlight::nothing;
   SimTime step_start_;
   SimTime step_end_;

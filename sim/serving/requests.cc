@@ -8,6 +8,7 @@
 
 #include "sim/workload/generator.h"
 #include "sim/workload/max_tokens.h"
+#include "sim/workload/samples.h"
 
 namespace blockyard::serving {
 namespace {
@@ -89,8 +90,7 @@ std::unique_ptr<workload::RequestSource> generator(const Document& scenario, Dia
   spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   spec.arrivals.process = scenario.choice(base + ".arrivals.process");
   spec.arrivals.rate_per_s = scenario.rate(base + ".arrivals.rate");
-  spec.prompt_tokens = length_spec(scenario, base + ".prompt_tokens");
-  spec.output_tokens = length_spec(scenario, base + ".output_tokens");
+  spec.samples = static_cast<std::int32_t>(scenario.integer(base + ".n"));
   if (scenario.is_set(base + ".prefix")) {
     spec.prefix = workload::PrefixSpec{scenario.integer(base + ".prefix.groups"),
                                        scenario.tokens(base + ".prefix.tokens"), scenario.real(base + ".prefix.zipf")};
@@ -103,8 +103,27 @@ std::unique_ptr<workload::RequestSource> generator(const Document& scenario, Dia
     check_spec(scenario, workload::length_distributions(), lengths.distribution, lengths, section, errors);
   };
   check_spec(scenario, workload::arrival_processes(), spec.arrivals.process, spec.arrivals, base + ".arrivals", errors);
-  check_lengths(spec.prompt_tokens, base + ".prompt_tokens");
-  check_lengths(spec.output_tokens, base + ".output_tokens");
+  if (scenario.is_set(base + ".lengths")) {
+    for (const char* section : {".prompt_tokens", ".output_tokens"}) {
+      if (scenario.is_set(base + section)) {
+        errors.add(scenario.place(base + section), base + section + ": given beside workload.generate.lengths");
+      }
+    }
+    (void)scenario.choice(base + ".lengths.distribution");  // there is one
+    spec.lengths = workload::JointLengthSpec{scenario.file(base + ".lengths.file"), std::nullopt};
+    if (scenario.has_value(base + ".lengths.max_total"))
+      spec.lengths->max_total = scenario.tokens(base + ".lengths.max_total");
+  } else {
+    for (const auto& [section, lengths] : {std::pair(base + ".prompt_tokens", &spec.prompt_tokens),
+                                           std::pair(base + ".output_tokens", &spec.output_tokens)}) {
+      if (!scenario.is_set(section)) {
+        errors.add(scenario.place(base), section + ": missing (or workload.generate.lengths, for both)");
+        continue;
+      }
+      *lengths = length_spec(scenario, section);
+      check_lengths(*lengths, section);
+    }
+  }
   if (errors.list().size() > before) return nullptr;
   return std::make_unique<workload::Generator>(spec);
 }
@@ -135,6 +154,14 @@ bool tells_contents(const Document& scenario) {
                                         scenario.choice("workload.trace.format"));
 }
 
+bool asks_samples(const Document& scenario) {
+  if (!scenario.is_word("workload.n", "recorded")) return scenario.integer("workload.n") > 1;
+  if (scenario.is_set("workload.generate")) return scenario.integer("workload.generate.n") > 1;
+  return scenario.is_set("workload.trace.file") &&
+         workload::trace_asks_samples(scenario.file("workload.trace.file").string(),
+                                      scenario.choice("workload.trace.format"));
+}
+
 Requests make_requests(const Document& scenario, Tokens max_model_len, workload::ContentStore* contents,
                        Diagnostics& errors) {
   const std::size_t before = errors.list().size();
@@ -151,7 +178,12 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
     requests.source = generator(scenario, errors);
     requests.expected = scenario.integer("workload.generate.requests");
   }
-  if (requests.source != nullptr) requests.source = workload::with_max_tokens(std::move(requests.source), rule);
+  if (requests.source == nullptr) return requests;
+  if (!scenario.is_word("workload.n", "recorded")) {
+    requests.source =
+        workload::with_samples(std::move(requests.source), static_cast<std::int32_t>(scenario.integer("workload.n")));
+  }
+  requests.source = workload::with_max_tokens(std::move(requests.source), rule);
   return requests;
 }
 

@@ -30,6 +30,9 @@ struct RequestsOverride {
 // Does the workload say of prompts that they share content, as far as that is known before it is read?
 [[nodiscard]] bool tells_contents(const scenario::Document& scenario);
 
+// May a request become several sequences (parallel samples, beams), likewise?
+[[nodiscard]] bool asks_samples(const scenario::Document& scenario);
+
 // Adds what is wrong to `errors`; then the source may be null. `contents`: where ids of prompt blocks go; nullptr: they
 // are not kept.
 [[nodiscard]] Requests make_requests(const scenario::Document& scenario, Tokens max_model_len,

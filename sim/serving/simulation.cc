@@ -66,7 +66,7 @@ void Simulation::arrive(SimTime now) {
   while (refill() && buffer_[next_].arrival == now) {
     const workload::Request& request = buffer_[next_++];
     ++arrived_;
-    const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens);
+    const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens, request.samples);
     const auto id = static_cast<RequestId>(record);
     const metrics::RejectReason reason = why_rejected(request);
     if (contents_ != nullptr) {
@@ -113,7 +113,7 @@ metrics::RejectReason Simulation::why_rejected(const workload::Request& request)
   if (admission_.max_queue && replica_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
   if (!admission_.reject_never_fits) return metrics::RejectReason::none;
   const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
-  if (!memory_->why_never(need).empty()) return metrics::RejectReason::never_fits;
+  if (request.samples > admission_.seats || !memory_->why_never(need).empty()) return metrics::RejectReason::never_fits;
   const bool fits = memory_->whole_demand(need) + admission_.watermark_grains <= memory_->total_grains();
   return fits ? metrics::RejectReason::none : metrics::RejectReason::never_fits;
 }

@@ -26,6 +26,7 @@ struct AdmissionOptions {
   Tokens max_model_len;                   // as the engine is told
   Tokens longest_sequence;                // prompt + output that it really lets a sequence reach
   Tokens longest_prompt;                  // a longer one is rejected: no token could be generated
+  std::int64_t seats = INT64_MAX;         // a request of more samples than the engine has seats never fits
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;

@@ -13,6 +13,7 @@
 #include "sim/workload/csv_fields.h"
 #include "sim/workload/name_ids.h"
 #include "sim/workload/numbers.h"
+#include "sim/workload/request.h"
 
 namespace blockyard::workload {
 namespace {
@@ -21,6 +22,8 @@ constexpr std::array<std::int64_t, 10> kPowersOfTen{1,       10,        100,    
                                                     100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
 
 constexpr std::size_t kHeaderShown = 400;
+constexpr const char* kSamplesExpected = "expected 1 to 256 samples";
+static_assert(kMostSamples == 256);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -183,6 +186,10 @@ const char* CsvReader::parse_field(const CsvColumn& column, const char*& at, con
     case CsvField::prefix_tokens:
       row.prefix_tokens = value;
       break;
+    case CsvField::samples:
+      if (value < 1 || value > kMostSamples) return kSamplesExpected;
+      row.samples = static_cast<std::int32_t>(value);
+      break;
     default:
       break;
   }
@@ -286,6 +293,10 @@ const char* CsvReader::parse_slowly(const CsvColumn& column, const char*& at, co
     case CsvField::reused_tokens:
       if (!within(0, kLongestLength)) return "expected 0 to 1,000,000,000 tokens";
       row.reused_tokens = static_cast<std::int32_t>(number.value);
+      break;
+    case CsvField::samples:
+      if (!within(1, kMostSamples)) return kSamplesExpected;
+      row.samples = static_cast<std::int32_t>(number.value);
       break;
     default:
       break;

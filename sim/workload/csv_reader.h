@@ -31,6 +31,7 @@ enum class CsvField {
   category,
   images,  // how many; the category is then "images" or "text"
   status,  // a request that has another than ok, success, finished, completed, 200 or nothing has failed
+  samples,
   other
 };
 

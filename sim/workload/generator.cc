@@ -66,8 +66,12 @@ void check(const GeneratorSpec& spec) {
                                  spec.arrivals.rate_per_s, kLongestSpanSeconds));
     }
   }
-  check_length(spec.prompt_tokens, "prompt_tokens", errors);
-  check_length(spec.output_tokens, "output_tokens", errors);
+  if (!spec.lengths) {
+    check_length(spec.prompt_tokens, "prompt_tokens", errors);
+    check_length(spec.output_tokens, "output_tokens", errors);
+  }
+  if (spec.samples < 1 || spec.samples > kMostSamples)
+    errors.add({}, fmt::format("n: found {}, expected 1 to {}", spec.samples, kMostSamples));
   if (spec.prefix) check_prefix(*spec.prefix, errors);
   errors.throw_if_any();
 }
@@ -86,12 +90,15 @@ std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
 Generator::Generator(const GeneratorSpec& spec)
     : left_(checked_requests(spec)),
       arrivals_(find(arrival_processes(), spec.arrivals.process)->make(spec.arrivals)),
-      prompt_(make_length(spec.prompt_tokens)),
-      output_(make_length(spec.output_tokens)),
+      prompt_(spec.lengths ? nullptr : make_length(spec.prompt_tokens)),
+      output_(spec.lengths ? nullptr : make_length(spec.output_tokens)),
+      lengths_(spec.lengths ? make_joint_lengths(*spec.lengths) : nullptr),
       arrival_stream_(spec.seed, "arrivals"),
       prompt_stream_(spec.seed, "prompt_tokens"),
       output_stream_(spec.seed, "output_tokens"),
-      prefix_stream_(spec.seed, "prefix") {
+      lengths_stream_(spec.seed, "lengths"),
+      prefix_stream_(spec.seed, "prefix"),
+      samples_(spec.samples) {
   if (!spec.prefix) return;
   prefix_tokens_ = spec.prefix->tokens;
   double sum = 0;
@@ -108,14 +115,19 @@ std::size_t Generator::read(std::span<Request> out) {
   std::array<Tokens, kDraws> outputs;
   const std::size_t count = std::min({out.size(), kDraws, static_cast<std::size_t>(left_)});
   arrivals_->draw(arrival_stream_, std::span(times).first(count));
-  prompt_->draw(prompt_stream_, std::span(prompts).first(count));
-  output_->draw(output_stream_, std::span(outputs).first(count));
+  if (lengths_ != nullptr) {
+    lengths_->draw(lengths_stream_, std::span(prompts).first(count), std::span(outputs).first(count));
+  } else {
+    prompt_->draw(prompt_stream_, std::span(prompts).first(count));
+    output_->draw(output_stream_, std::span(outputs).first(count));
+  }
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = Request{};
     out[i].arrival = times[i];
     out[i].prompt_tokens = prompts[i];
     out[i].output_tokens = outputs[i];
     out[i].max_tokens = outputs[i];
+    out[i].samples = samples_;
     if (prefix_shares_.empty()) continue;
     const double draw = prefix_stream_.uniform() * prefix_shares_.back();
     const auto group = std::upper_bound(prefix_shares_.begin(), prefix_shares_.end() - 1, draw);
@@ -128,7 +140,10 @@ std::size_t Generator::read(std::span<Request> out) {
 
 void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
   Generator generator(spec);
-  write_csv(generator, path, spec.prefix ? CsvColumns::all : CsvColumns::lengths);
+  const CsvColumns columns = spec.samples > 1 ? CsvColumns::all_and_n
+                             : spec.prefix    ? CsvColumns::all
+                                              : CsvColumns::lengths;
+  write_csv(generator, path, columns);
 }
 
 }  // namespace blockyard::workload

@@ -1,7 +1,8 @@
 // Requests drawn from distributions. The first arrives at 0, so that n requests have n - 1 gaps, as in a recorded
-// trace. Streams: "arrivals", "prompt_tokens", "output_tokens", "prefix" of the seed; changing one distribution never
-// shifts another. Lengths are whole: a fraction is rounded up with its own probability, which keeps the mean exactly
-// and adds at most 1/4 to the variance; then clamped to 1..max (a clamp that bites does move the mean). O(1) a request.
+// trace. Streams: "arrivals", "prompt_tokens", "output_tokens", "lengths", "prefix" of the seed; changing one
+// distribution never shifts another. Lengths are whole: a fraction is rounded up with its own probability, which keeps
+// the mean exactly and adds at most 1/4 to the variance; then clamped to 1..max (a clamp that bites does move the
+// mean). O(1) a request.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/random.h"
+#include "sim/workload/joint_length_distribution.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::workload {
@@ -50,6 +52,8 @@ struct GeneratorSpec {
   LengthSpec output_tokens;
   std::optional<PrefixSpec> prefix;  // none: no prompt shares anything with another
   std::uint64_t seed = 0;
+  std::optional<JointLengthSpec> lengths{};  // prompt and output drawn together, in place of the two above
+  std::int32_t samples = 1;                  // of each request: 1 to kMostSamples
 };
 
 class ArrivalProcess {
@@ -91,10 +95,13 @@ class Generator final : public RequestSource {
   std::unique_ptr<ArrivalProcess> arrivals_;
   std::unique_ptr<LengthDistribution> prompt_;
   std::unique_ptr<LengthDistribution> output_;
+  std::unique_ptr<JointLengthDistribution> lengths_;  // in place of prompt_ and output_
   RandomStream arrival_stream_;
   RandomStream prompt_stream_;
   RandomStream output_stream_;
+  RandomStream lengths_stream_;
   RandomStream prefix_stream_;
+  std::int32_t samples_;
   Tokens prefix_tokens_;
   std::vector<double> prefix_shares_;  // cumulative, by group
 };

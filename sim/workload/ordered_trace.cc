@@ -124,6 +124,7 @@ void OrderedTrace::accept(const RowBatch& batch) {
     request.max_tokens = Tokens(row.max_tokens == kMissingLength ? row.output_tokens : row.max_tokens);
     request.priority = row.priority;
     request.tenant = row.tenant;
+    request.samples = row.samples;
     request.session = row.session;
     request.prefix = row.prefix;
     request.prefix_tokens =

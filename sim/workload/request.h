@@ -15,6 +15,8 @@ enum class ContentId : std::uint32_t { none = UINT32_MAX };
 
 inline constexpr SimTime kAtArrival{-1};                  // Request::delay of a client that waits for no answer
 inline constexpr std::int32_t kWholeSession = INT32_MAX;  // Request::reused_tokens of a trace that sets no limit
+// More sequences of one request are a slip of the keyboard.
+inline constexpr std::int32_t kMostSamples = 256;
 
 struct Request {
   SimTime arrival;
@@ -34,6 +36,8 @@ struct Request {
   // Closed loop, if >= 0: the client sends it this long after the previous request of its session has ended. `arrival`
   // is then when it was recorded, or in a trace without such times when its session began.
   SimTime delay = kAtArrival;
+  // Sequences that it becomes after its prompt (parallel samples, or beams), each of output_tokens tokens: the API's n.
+  std::int32_t samples = 1;
 };
 
 // A stream of requests in order of arrival (equal times in file order). Readers, generators and edits are sources;

@@ -34,6 +34,7 @@ struct TraceRow {
   std::uint32_t session = 0;
   std::uint32_t prefix = 0;
   std::int64_t prefix_tokens = 0;
+  std::int32_t samples = 1;
   std::int32_t prefix_ids = 0;      // ids of prompt blocks given with the row
   std::size_t first_prefix_id = 0;  // where they begin in the batch's list, if they are kept
   std::int32_t reused_tokens = kWholeSession;

@@ -32,15 +32,21 @@ void check_lengths_only(const Request& request) {
       request.prefix_tokens);
 }
 
+void check_one_sample(const Request& request) {
+  CHECK_LAW(request.samples == 1, "{} samples without a column for them", request.samples);
+}
+
 }  // namespace
 
 void write_csv(RequestSource& source, const std::string& path, CsvColumns columns) {
-  const bool all = columns == CsvColumns::all;
+  const bool all = columns != CsvColumns::lengths;
+  const bool samples = columns == CsvColumns::all_and_n;
   PendingFile file(path);
   fmt::memory_buffer& text = file.buffer();
   const auto append = [&](std::string_view part) { text.append(part.data(), part.data() + part.size()); };
   append("arrival_s,prompt_tokens,output_tokens");
-  append(all ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens\n" : "\n");
+  if (all) append(",max_tokens,priority,tenant,session,prefix_id,prefix_tokens");
+  append(samples ? ",n\n" : "\n");
   std::array<Request, 256> requests;
   while (const std::size_t count = source.read(requests)) {
     for (const Request& request : std::span(requests).first(count)) {
@@ -52,6 +58,11 @@ void write_csv(RequestSource& source, const std::string& path, CsvColumns column
                        request.tenant, request.session, request.prefix, request.prefix_tokens);
       } else {
         check_lengths_only(request);
+      }
+      if (samples) {
+        fmt::format_to(std::back_inserter(text), ",{}", request.samples);
+      } else {
+        check_one_sample(request);
       }
       text.push_back('\n');
     }

@@ -119,10 +119,12 @@ TEST_CASE("an early end of any variant is told first") {
 
 TEST_CASE("every row has one name in its group and takes its figure from the summary") {
   std::set<std::pair<std::string, std::string>> names;
+  metrics::Summary everything = example_summary();
+  everything.shared_blocks_saved = 0.25;
   for (const ComparisonRow& r : comparison_rows()) {
     INFO(r.name);
     CHECK(names.emplace(r.group, r.name).second);
-    CHECK(r.value(example_summary()).has_value());
+    CHECK(r.value(everything).has_value());
   }
 }
 

@@ -88,10 +88,12 @@ class Laws {
         expect((r.generated_tokens == 1) == (r.first_token == r.ended), "request {}: {} tokens from {} to {}", i,
                r.generated_tokens, r.first_token.count(), r.ended.count());
         expect(r.preemptions == 0 || r.stall > SimTime(0), "request {}: preempted without a stall", i);
-        true_end_ += r.prompt_tokens + r.generated_tokens - 1;
-        generated_ += r.generated_tokens;
-        gaps_ += r.generated_tokens - 1;
-        gaps_ns_ += static_cast<double>((r.ended - r.first_token).count());
+        expect(r.samples == request.samples, "request {}: {} samples of {}", i, r.samples, request.samples);
+        // The prompt is written once, the rest by each sample.
+        true_end_ += r.prompt_tokens + r.samples * (r.generated_tokens - 1);
+        generated_ += r.samples * r.generated_tokens;
+        gaps_ += r.samples * (r.generated_tokens - 1);
+        gaps_ns_ += r.samples * static_cast<double>((r.ended - r.first_token).count());
         break;
       case Outcome::rejected:
         expect(r.reason != metrics::RejectReason::none, "request {} is rejected for nothing", i);
@@ -120,6 +122,7 @@ class Laws {
         preempted_ = true;
       }
     }
+    widest_ = std::max(widest_, static_cast<std::int64_t>(request.samples));
     preemptions_ += r.preemptions;
     recomputed_ += r.recomputed_tokens;
     prompts_ += r.prompt_tokens;
@@ -179,7 +182,8 @@ class Laws {
 
     const std::string& strategy = scenario_.choice("kv_cache.strategy");
     const auto& tail = share(s_, MemoryState::tail);
-    const auto worst = static_cast<double>(scenario_.tokens("kv_cache.block_size").count() - 1);
+    const auto worst =
+        static_cast<double>(widest_ * (scenario_.tokens("kv_cache.block_size").count() - 1));  // of a request
     if (strategy == "paged") {
       expect(tail.mean_share * capacity <= worst * s_.mean_running * (1 + 1e-11), "tail {} slots, {} running",
              tail.mean_share * capacity, s_.mean_running);
@@ -242,6 +246,7 @@ class Laws {
   std::int64_t gaps_ = 0;
   std::int64_t stalls_ = 0;
   std::int64_t ignored_ = 0;
+  std::int64_t widest_ = 1;  // most samples of a request
   double gaps_ns_ = 0;
   double sojourns_ = 0;  // ns; whole numbers, exact below 2^53
   double waits_ = 0;

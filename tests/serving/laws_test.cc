@@ -23,6 +23,7 @@ void classify(const metrics::Summary& s) {
   RC_CLASSIFY(!s.stuck.empty(), "stuck");
   RC_CLASSIFY(s.refused_although_free > 0, "refuses although free");
   RC_CLASSIFY(s.prefix_cache.hit_tokens > 0, "hits the prefix cache");
+  RC_CLASSIFY(s.shared_blocks_saved.value_or(0) > 0, "shares blocks between samples");
 }
 
 }  // namespace

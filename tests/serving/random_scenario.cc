@@ -34,8 +34,10 @@ std::string victim() {
   return *rc::gen::elementOf(names);
 }
 
-std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len) {
+// `most_samples`: of a request; 1 = the trace has no column for them.
+std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::int64_t most_samples) {
   const bool sessions = number(0, 3) == 0;
+  const bool several = most_samples > 1;
   std::vector<Row> rows;
   SimTime arrival;
   const std::int64_t n = number(1, 40);
@@ -49,10 +51,12 @@ std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len) {
     const std::int64_t declared = std::max<std::int64_t>(1, output + *rc::gen::element(0, 0, 9, -3));
     std::string rest = fmt::format(",{},{}", declared, number(0, 2));
     rest += sessions ? fmt::format(",{},{},{}", number(0, 2), number(1, 3), number(0, max_model_len / 2)) : "";
+    rest += several ? fmt::format(",{}", number(1, most_samples)) : "";
     rows.push_back({arrival, number(1, longest), output, rest});
   }
-  return std::make_shared<TraceFile>(
-      rows, sessions ? ",max_tokens,priority,session,prefix_id,prefix_tokens" : ",max_tokens,priority");
+  const std::string columns =
+      sessions ? ",max_tokens,priority,session,prefix_id,prefix_tokens" : ",max_tokens,priority";
+  return std::make_shared<TraceFile>(rows, several ? columns + ",n" : columns);
 }
 
 void add_generated(Lines& out, std::int64_t max_model_len) {
@@ -67,8 +71,7 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
   }
 }
 
-void add_engine(Lines& out, std::int64_t max_model_len, bool prefix_cache_allowed) {
-  const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
+void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed) {
   const std::string strategy =
       scheduler == "vllm-v0" ? "paged" : one_of("paged", "paged", "paged", "contiguous", "contiguous", "none");
   const bool swap = scheduler == "vllm-v0" && !prefix_cache_allowed && number(0, 2) > 0;
@@ -118,6 +121,9 @@ RandomScenario random_scenario() {
   Lines out;
   out.add("name: random");
   out.add("seed: {}", number(0, 1'000'000));
+  const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
+  const bool prefix_cache_allowed = number(0, 1) == 0;
+  const bool several = !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
   switch (number(0, 4)) {
     case 0:
       out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm}}");
@@ -137,13 +143,17 @@ RandomScenario random_scenario() {
   out.add("workload:");
   out.add("  max_tokens: {{rule: {}, value: 25, factor: 1.5}}",
           one_of("recorded", "recorded", "true_length", "constant", "factor", "model_limit"));
+  if (several) {
+    out.add("  decoding: {}\n  beam_switch: {}", one_of("sample", "beam_search"), one_of("1", "0.3", "0"));
+    out.add("  n: {}", one_of("recorded", "recorded", "1", "2", "5"));
+  }
   if (number(0, 3) > 0) {
-    scenario.trace = random_trace(max_model_len);
+    scenario.trace = random_trace(max_model_len, several ? number(2, 6) : 1);
     out.add("  trace: {{file: {}, rate_scale: {}}}", scenario.trace->path(), one_of("1", "1", "0.7", "3"));
   } else {
     add_generated(out, max_model_len);
   }
-  add_engine(out, max_model_len, number(0, 1) == 0);
+  add_engine(out, scheduler, max_model_len, prefix_cache_allowed);
   out.add("admission:");
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));

@@ -99,7 +99,7 @@ inline std::string error_of(std::string_view text, const TraceOptions& options =
 inline bool same(const Request& a, const Request& b) {
   return a.arrival == b.arrival && a.prompt_tokens == b.prompt_tokens && a.output_tokens == b.output_tokens &&
          a.max_tokens == b.max_tokens && a.priority == b.priority && a.tenant == b.tenant && a.session == b.session &&
-         a.content == b.content;
+         a.content == b.content && a.samples == b.samples;
 }
 
 inline bool same(const std::vector<Request>& a, const std::vector<Request>& b) {

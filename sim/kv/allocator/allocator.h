@@ -52,6 +52,10 @@ class Allocator : public Memory {
   // The sequence ends for good: what is remembered of its content may go.
   virtual void forget(SequenceId /*id*/) {}
 
+  // Beam search: the beams that wrote since the last call choose whose past each goes on from; blocks that no beam
+  // holds any more are free. To be called once a step, before it is planned. Gives the blocks freed.
+  virtual Blocks choose_parents() { return Blocks(0); }
+
   void start_decoding(SequenceId id);
   void stop_decoding(SequenceId id);
   // All decoding sequences grow by one token, and each of `others` (in order of admission, none of them decoding) to

@@ -6,6 +6,8 @@
 #include "sim/kv/allocator/none.h"
 #include "sim/kv/allocator/paged.h"
 #include "sim/kv/allocator/paged_cached.h"
+#include "sim/kv/allocator/paged_forks.h"
+#include "sim/kv/allocator/separate.h"
 #include "sim/kv/placement/buddy.h"
 #include "sim/kv/placement/first_fit.h"
 
@@ -89,7 +91,12 @@ NameDocs reservations() { return docs_of(kReservations); }
 NameDocs placements() { return docs_of(kPlacements); }
 
 std::unique_ptr<Allocator> make_allocator(std::string_view strategy, const MemoryOptions& options) {
-  return row_of(kStrategies, strategy).make(options);
+  if (!options.forks) return row_of(kStrategies, strategy).make(options);
+  if (strategy == "paged") {
+    return std::make_unique<PagedForks>(Blocks(options.capacity.count() / options.block_size.count()),
+                                        options.block_size, options.beams);
+  }
+  return std::make_unique<Separate>(row_of(kStrategies, strategy).make(options));
 }
 
 }  // namespace blockyard::kv

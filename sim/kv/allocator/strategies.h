@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "sim/base/named.h"
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
 #include "sim/kv/prefix/idle_blocks.h"
 
@@ -19,6 +21,8 @@ struct MemoryOptions {
   std::string_view placement;         // contiguous: a name of placements()
   ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the allocator
   CacheEviction eviction = {};        // paged, with prefix caching
+  bool forks = false;                 // requests may become several sequences (not combined with contents)
+  std::optional<BeamModel> beams{};   // with forks: they are beams
 };
 
 [[nodiscard]] NameDocs strategies();

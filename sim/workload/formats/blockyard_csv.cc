@@ -1,14 +1,16 @@
 #include "sim/workload/formats/blockyard_csv.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "sim/workload/csv_reader.h"
 
 namespace blockyard::workload {
 namespace {
 
-constexpr std::array<CsvColumn, 12> kColumns{{{"arrival_s", CsvField::time, true},
+constexpr std::array<CsvColumn, 13> kColumns{{{"arrival_s", CsvField::time, true},
                                               {"prompt_tokens", CsvField::prompt_tokens, true},
                                               {"output_tokens", CsvField::output_tokens, true},
                                               {"max_tokens", CsvField::max_tokens, false},
@@ -19,7 +21,8 @@ constexpr std::array<CsvColumn, 12> kColumns{{{"arrival_s", CsvField::time, true
                                               {"prefix_tokens", CsvField::prefix_tokens, false},
                                               {"reused_tokens", CsvField::reused_tokens, false},
                                               {"delay_s", CsvField::delay, false},
-                                              {"category", CsvField::category, false}}};
+                                              {"category", CsvField::category, false},
+                                              {"n", CsvField::samples, false}}};
 constexpr CsvLayout kLayout{kColumns, TimeForm::seconds};
 
 }  // namespace
@@ -31,6 +34,8 @@ bool is_blockyard_csv(const Opening& opening) {
 bool has_content_columns(const Opening& opening) {
   return opening.has_columns({"session"}) || opening.has_columns({"prefix_id"});
 }
+
+bool has_samples_column(const Opening& opening) { return opening.has_columns({"n"}); }
 
 std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, const ReaderOptions& options) {
   return open_csv(std::move(lines), options.header, kLayout);

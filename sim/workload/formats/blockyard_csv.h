@@ -14,7 +14,8 @@
 //   prefix_tokens  optional  whole number; default 0. More than the prompt has: the whole prompt
 //   reused_tokens  optional  whole number: of what its session has said, the prompt repeats at most this; empty = all
 //   delay_s        optional  seconds: sent so long after the session's request before it has ended; empty = at
-//   arrival_s category       optional  any word
+//   arrival_s category       optional  any word n              optional  1 to 256, default 1: parallel samples (or
+//   beams), each of output_tokens tokens
 //
 // Example:
 //   arrival_s,prompt_tokens,output_tokens,max_tokens
@@ -33,6 +34,8 @@ namespace blockyard::workload {
 [[nodiscard]] bool is_blockyard_csv(const Opening& opening);
 // Has it a column by which prompts share content?
 [[nodiscard]] bool has_content_columns(const Opening& opening);
+// Has it the column of parallel samples?
+[[nodiscard]] bool has_samples_column(const Opening& opening);
 [[nodiscard]] std::unique_ptr<RowReader> open_blockyard_csv(LineReader lines, const ReaderOptions& options);
 
 }  // namespace blockyard::workload
