@@ -63,6 +63,8 @@ InputError::InputError(std::vector<Diagnostic> diagnostics)
 InputError::InputError(Place place, std::string message)
     : InputError(std::vector<Diagnostic>{{std::move(place), std::move(message)}}) {}
 
+bool InputError::only_does_not_fit() const { return std::ranges::all_of(diagnostics_, &Diagnostic::does_not_fit); }
+
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
   const std::string wanted = lower(word);
   const std::size_t limit = std::max<std::size_t>(1, wanted.size() / 3);

@@ -21,6 +21,8 @@ struct Place {
 struct Diagnostic {
   Place place;
   std::string message;
+  // Each word is right, but it asks for more than there is: a study of many variants leaves this one out.
+  bool does_not_fit = false;
 };
 
 [[nodiscard]] std::string to_string(const Place& place);            // "chat.yaml:14:5"
@@ -32,6 +34,8 @@ class InputError : public std::exception {
   InputError(Place place, std::string message);
 
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  // Nothing else is wrong than that it does not fit.
+  [[nodiscard]] bool only_does_not_fit() const;
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }  // one diagnostic a line
 
  private:
@@ -42,6 +46,12 @@ class InputError : public std::exception {
 class Diagnostics {
  public:
   void add(Place place, std::string message) { list_.push_back({std::move(place), std::move(message)}); }
+  void add_does_not_fit(Place place, std::string message) {
+    list_.push_back({std::move(place), std::move(message), true});
+  }
+  void add_all(const InputError& error) {
+    list_.insert(list_.end(), error.diagnostics().begin(), error.diagnostics().end());
+  }
   [[nodiscard]] bool empty() const { return list_.empty(); }
   [[nodiscard]] const std::vector<Diagnostic>& list() const { return list_; }
   void throw_if_any() const {

@@ -73,7 +73,8 @@ std::vector<const kv::EvictionRow*> policies_of(const Options& options) {
 model::ModelSpec model_of(const Options& options) {
   const std::string name = options.value_of("model").value_or("llama-3.1-8b");
   const std::filesystem::path folder = config_folder() / "models";
-  for (const std::filesystem::path& file : {folder / (name + ".yaml"), std::filesystem::path(name)}) {
+  for (const std::filesystem::path& file :
+       {folder / (name + ".json"), folder / (name + ".yaml"), std::filesystem::path(name)}) {
     if (std::filesystem::is_regular_file(file)) return serving::load_model_file(file);
   }
   std::vector<std::string> known;

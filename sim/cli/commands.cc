@@ -11,6 +11,7 @@ constexpr std::array kCommands{
     Command{"run", "simulate a scenario and say what its users felt and its memory did", run},
     Command{"compare", "simulate variants of a scenario on the same workload, side by side", compare},
     Command{"validate", "lay a simulated server beside a measured one", validate},
+    Command{"size", "will it fit: the memory arithmetic of a model on a GPU, line by line", size},
     Command{"conform", "replay recorded runs of the real engine and compare every line", conform},
     Command{"cache", "a trace against the prefix cache alone: policies, capacities, the optimum", cache},
     Command{"trace", "look at request traces", trace},

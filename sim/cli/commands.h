@@ -10,6 +10,7 @@ namespace blockyard::cli {
 [[nodiscard]] ExitStatus run(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus compare(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus validate(const Arguments& arguments, Streams streams);
+[[nodiscard]] ExitStatus size(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus conform(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus cache(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace(const Arguments& arguments, Streams streams);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "sim/cli/progress.h"
 #include "sim/report/comparison.h"
 #include "sim/report/files.h"
+#include "sim/report/memory_csv.h"
 #include "sim/report/summary_json.h"
 #include "sim/study/compare.h"
 
@@ -73,10 +75,16 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
   study::CompareControl control;
   control.jobs = jobs_of(options);
   std::optional<std::filesystem::path> folder;
+  std::map<std::string, report::MemoryCsv> changes;  // by label
   if (const auto out = options.value_of("out")) {
     folder = prepare_out_folder(*out);
     control.time_series = true;
+    control.memory_listener = [&](const study::Variant& variant) {
+      report::MemoryCsv& file = changes.try_emplace(variant.label, *folder / folder_name(variant.label)).first->second;
+      return [&file](SimTime now, const MemoryChange& change, Bytes piece) { file.add(now, change, piece); };
+    };
     control.finished = [&](const study::Variant& variant, const serving::RunResult& result) {
+      if (const auto file = changes.find(variant.label); file != changes.end()) file->second.commit();
       report::write_reports(*folder / folder_name(variant.label), result.summary, result.collector);
     };
   }

@@ -12,6 +12,7 @@
 #include "sim/cli/out_folder.h"
 #include "sim/cli/progress.h"
 #include "sim/report/files.h"
+#include "sim/report/memory_csv.h"
 #include "sim/report/summary_json.h"
 #include "sim/report/summary_text.h"
 #include "sim/scenario/load.h"
@@ -49,6 +50,9 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   std::optional<std::filesystem::path> folder;
   if (const auto out = options.value_of("out")) folder = prepare_out_folder(*out);
 
+  std::optional<report::MemoryCsv> changes;
+  if (folder && scenario.boolean("output.memory_events")) changes.emplace(*folder);
+
   const Interrupt interrupt;
   const serving::RunResult result = [&] {
     Progress progress(streams);
@@ -56,9 +60,16 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
       progress.update({run.now, run.finished, expected});
       return !interrupt.raised();
     };
-    return serving::run(scenario, configs, {.go_on = go_on, .time_series = folder.has_value()});
+    serving::RunControl control{.go_on = go_on, .time_series = folder.has_value()};
+    if (changes) {
+      control.memory_changed = [&](SimTime now, const MemoryChange& change, Bytes piece) {
+        changes->add(now, change, piece);
+      };
+    }
+    return serving::run(scenario, configs, control);
   }();
 
+  if (changes) changes->commit();
   if (folder) report::write_reports(*folder, result.summary, result.collector);
   if (options.has("json")) {
     streams.out << report::json_text(report::summary_json(result.summary));

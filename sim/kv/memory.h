@@ -1,14 +1,17 @@
-// KV memory as the serving loop sees it: how full it is, whatever hands it out. Law: partition().total() == capacity()
-// at every instant. Demand and availability are counted in grains, the smallest piece that is handed out (a block, a
-// slot). Every call O(1).
+// KV memory as the serving loop sees it: how full it is, whatever hands it out. Law: partition().total() ==
+// total_pieces() at every instant. Demand and availability are counted in grains, the smallest piece that is handed out
+// (a block, a slot). Every call O(1).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "sim/base/cache_ledger.h"
 #include "sim/base/ids.h"
+#include "sim/base/memory_change.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
 
@@ -29,6 +32,19 @@ struct SequenceNeed {
 struct BlockSharing {
   Blocks held;
   Blocks unshared;
+};
+
+// What handing out memory has cost. Copies are within the GPU: each token is read once and written once. Pages are
+// those of one GPU; all GPUs of a replica do the same at the same time.
+struct MemoryWork {
+  Tokens copied;
+  std::int64_t compactions = 0;
+  std::int64_t pages_mapped = 0;
+  std::int64_t pages_unmapped = 0;
+
+  [[nodiscard]] bool any() const {
+    return copied > Tokens(0) || compactions > 0 || pages_mapped > 0 || pages_unmapped > 0;
+  }
 };
 
 class Memory {
@@ -54,8 +70,35 @@ class Memory {
   // True if several sequences of a request share blocks here: then sharing() tells how many.
   [[nodiscard]] virtual bool shares_blocks() const { return false; }
   [[nodiscard]] virtual BlockSharing sharing() const { return {}; }
+  // The partition counts pieces, of which a token has this many: 1 but for memory whose pages cut tokens apart.
+  [[nodiscard]] virtual std::int64_t pieces_per_token() const { return 1; }
+  [[nodiscard]] virtual std::int64_t total_pieces() const { return capacity().count(); }
+  // What has been done since the last call: to be charged to the step in hand.
+  [[nodiscard]] virtual MemoryWork take_work() { return std::exchange(work_, MemoryWork{}); }
+  // Is told of every change, one sequence at a time: a caller that listens lets sequences decode one by one, not all
+  // together.
+  void listen(MemoryListener listener) { listener_ = std::move(listener); }
+  // Whose a sequence is; before it is admitted.
+  void belongs(SequenceId id, RequestId request) {
+    if (!listener_) return;
+    if (index_of(id) >= owners_.size()) owners_.resize(index_of(id) + 1);
+    owners_[index_of(id)] = request;
+  }
   // True if nothing is kept between steps, so that each step computes the whole context again.
   [[nodiscard]] virtual bool recomputes_context() const { return false; }
+
+ protected:
+  [[nodiscard]] MemoryWork& work() { return work_; }
+  void tell(MemoryOperation operation, SequenceId id, Tokens tokens) {
+    if (listener_) tell_listener(operation, id, tokens);
+  }
+
+ private:
+  void tell_listener(MemoryOperation operation, SequenceId id, Tokens tokens);
+
+  MemoryWork work_;
+  MemoryListener listener_;
+  std::vector<RequestId> owners_;  // by sequence, while somebody listens
 };
 
 }  // namespace blockyard::kv

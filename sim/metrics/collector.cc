@@ -217,6 +217,7 @@ Summary Collector::summarise() const {
   s.refused_although_free = refused_although_free_;
   s.steps = steps_;
   s.prefix_cache = prefix_;
+  s.memory_work = memory_work_;
   s.swapped_out = swapped_out_;
   s.swapped_in = swapped_in_;
   s.makespan_s = to_seconds(now_ - start_);

@@ -61,6 +61,13 @@ class Collector {
     prefix_.looked_up_tokens_resumed += looked_up_resumed;
     prefix_.hit_tokens_resumed += hit_resumed;
   }
+  void memory_work(const MemoryWork& work) {
+    memory_work_.copied += work.copied;
+    memory_work_.compactions += work.compactions;
+    memory_work_.pages_mapped += work.pages_mapped;
+    memory_work_.pages_unmapped += work.pages_unmapped;
+    memory_work_.time += work.time;
+  }
   void refused_although_free() { ++refused_although_free_; }
 
   // `count` tokens that came `gap` after the one before them.
@@ -165,6 +172,7 @@ class Collector {
   std::int64_t max_waiting_ = 0;
 
   PrefixCacheUse prefix_;
+  MemoryWork memory_work_;
   Bytes swapped_out_;
   Bytes swapped_in_;
   std::int64_t steps_ = 0;

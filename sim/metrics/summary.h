@@ -100,6 +100,16 @@ struct PrefixCacheWork {
   }
 };
 
+// What handing out memory has cost beside the requests' own work; 0 for strategies that never copy or map.
+struct MemoryWork {
+  Bytes copied;  // within the GPUs, by regions that grow or are compacted; read once and written once
+  std::int64_t compactions = 0;
+  std::int64_t pages_mapped = 0;  // of one GPU
+  std::int64_t pages_unmapped = 0;
+  SimTime time;  // by which it has made steps longer
+  [[nodiscard]] bool any() const { return copied > Bytes(0) || compactions + pages_mapped + pages_unmapped > 0; }
+};
+
 struct Summary {
   Identity identity;
   bool interrupted = false;           // the run was stopped from outside: all figures are of what was done by then
@@ -153,6 +163,7 @@ struct Summary {
   // Of the blocks that the samples or beams of requests would hold apart, the share that sharing saves, time-weighted:
   // integral of (unshared - held) / integral of unshared. None where nothing can be shared.
   std::optional<double> shared_blocks_saved;
+  MemoryWork memory_work;
   std::int64_t refused_although_free = 0;  // admissions refused though enough memory was free, one a request and wait
 
   // Good requests among all that arrived; none without an slo.

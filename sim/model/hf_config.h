@@ -1,7 +1,8 @@
-// Hugging Face config.json -> ModelSpec, for the families llama, mistral, qwen2, qwen3, mixtral and opt. A missing or
-// absurd field, and an architecture that is none of these, is an InputError that lists every fault; nothing is guessed
-// but what the format itself defines as the default (kv heads = heads, head_dim = hidden_size / heads, a family's
-// tie_word_embeddings).
+// Hugging Face config.json -> ModelSpec: the architecture's name picks a family (families/families.h), which reads its
+// fields into groups of layers. The language model of a multimodal file is found in text_config and its likes; its
+// towers for images and sound are named in ModelSpec::not_counted. An unknown architecture, a layer type or a
+// quantisation that is not known, a missing or absurd field: an InputError that lists every fault; nothing is guessed
+// but what the format itself defines as a default.
 #pragma once
 
 #include <string>

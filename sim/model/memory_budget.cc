@@ -6,69 +6,85 @@
 #include <cmath>
 
 #include "sim/base/check.h"
-#include "sim/model/weights.h"
 
 namespace blockyard::model {
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+void subtract(MemoryBudget& budget, const char* name, const std::optional<Bytes>& given, Bytes ruled,
+              const std::string& formula, const std::string& source) {
+  if (given) {
+    budget.lines.push_back({name, -*given, "given", "the command line"});
+  } else {
+    budget.lines.push_back({name, -ruled, formula, source});
+  }
+}
 
-Bytes gib(double amount) { return Bytes(std::llround(amount * kGiB)); }
-
-void subtract(MemoryBudget& budget, std::string name, Bytes bytes, std::string formula) {
-  budget.lines.push_back({std::move(name), -bytes, std::move(formula)});
+std::string weights_formula(const ModelSpec& spec, const BudgetOptions& o, const Stage& stage) {
+  double elements = 0;
+  for (const WeightPart& part : weight_parts(spec, 1, stage)) elements += part.elements;
+  std::string text = fmt::format("{:.0f} parameters", elements);
+  if (o.stage && stage.layers() < spec.num_hidden_layers) {
+    text += fmt::format(" of layers {} to {}", stage.first, stage.last - 1);
+  }
+  text += spec.quantization ? fmt::format(" in {} over {}", spec.quantization->method, name_of(spec.dtype))
+                            : fmt::format(" in {}", name_of(spec.dtype));
+  if (o.tensor_parallel_size > 1) text += fmt::format(", split over {} GPUs", o.tensor_parallel_size);
+  return text;
 }
 
 void budget_from_gpu_memory(MemoryBudget& budget, const ModelSpec& spec, const GpuSpec& gpu, const BudgetOptions& o) {
+  const Stage stage = o.stage.value_or(whole_model(spec));
   const double usable = static_cast<double>(gpu.memory_bytes.count()) * o.gpu_memory_utilization;
   budget.lines.push_back(
       {"usable GPU memory", Bytes(static_cast<std::int64_t>(std::floor(usable))),
-       fmt::format("{} B x gpu_memory_utilization {}", gpu.memory_bytes.count(), o.gpu_memory_utilization)});
-  subtract(budget, "weights", weight_bytes_per_gpu(spec, o.tensor_parallel_size),
-           fmt::format("{} parameters in {} over {} GPU(s)", parameter_count(spec), name_of(spec.dtype),
-                       o.tensor_parallel_size));
-  const bool given = o.overheads.has_value();
-  const MemoryOverheads overheads =
-      given ? *o.overheads : vllm_overheads(spec, o.tensor_parallel_size, o.max_num_batched_tokens);
-  const auto formula = [&](const char* rule) {
-    return given ? std::string("given") : fmt::format("{}; {}", rule, kVllmOverheads);
-  };
-  subtract(budget, "activation peak", overheads.activation_peak,
-           formula("5.5e-6 GiB x vocab_size + 3.6e-5 GiB x batched tokens above 2048"));
-  subtract(budget, "non-torch", overheads.non_torch, formula("0.45 GiB if tp > 1"));
-  subtract(budget, "CUDA graphs", overheads.cuda_graphs, formula("0.25 GiB, the context included"));
+       fmt::format("{} B x gpu_memory_utilization {}", gpu.memory_bytes.count(), o.gpu_memory_utilization),
+       fmt::format("{} as CUDA reports it", gpu.name)});
+  subtract(budget, "weights", o.given.weights, weight_bytes_per_gpu(spec, o.tensor_parallel_size, stage),
+           weights_formula(spec, o, stage), "shapes of " + spec.source);
+  const OverheadPreset* preset = overhead_preset(o.overheads);
+  CHECK_LAW(preset != nullptr, "no overheads \"{}\"", o.overheads);
+  const MemoryOverheads ruled = preset->compute(
+      spec, {o.tensor_parallel_size, o.pipeline_parallel_size, stage, o.max_num_batched_tokens, o.max_num_seqs});
+  const std::string source = fmt::format("rule {}", preset->name);
+  subtract(budget, "activation peak", o.given.activation_peak, ruled.activation_peak, preset->activation_rule, source);
+  subtract(budget, "non-torch", o.given.non_torch, ruled.non_torch, preset->non_torch_rule, source);
+  subtract(budget, "CUDA graphs", o.given.cuda_graphs, ruled.cuda_graphs, preset->cuda_graphs_rule, source);
 }
 
 }  // namespace
 
-MemoryOverheads vllm_overheads(const ModelSpec& spec, std::int64_t tp, Tokens max_num_batched_tokens) {
-  const double tokens_above = static_cast<double>(std::max<std::int64_t>(0, max_num_batched_tokens.count() - 2048));
-  return {gib(5.5e-6 * static_cast<double>(spec.vocab_size) + 3.6e-5 * tokens_above), gib(tp > 1 ? 0.45 : 0),
-          gib(0.25)};
+bool needs_weights(const ModelSpec& spec, const BudgetOptions& o) {
+  return !spec.weights_known && !o.given.weights && std::holds_alternative<FromGpuMemory>(o.request);
+}
+
+ElementType default_kv_dtype(const ModelSpec& spec) {
+  if (spec.kv_dtype) return *spec.kv_dtype;
+  return bytes_per_element(spec.dtype) >= 2 ? spec.dtype : ElementType::bf16;
 }
 
 MemoryBudget compute_budget(const ModelSpec& spec, const GpuSpec& gpu, const BudgetOptions& o) {
   CHECK_LAW(o.block_size.count() > 0, "block_size {}", o.block_size.count());
   MemoryBudget budget;
   budget.bytes_per_token = kv_bytes_per_token(kv_geometry(spec), o.tensor_parallel_size, o.kv_dtype);
-  const Bytes block_bytes = budget.bytes_per_token * o.block_size.count();
+  const Bytes block_bytes = o.block_bytes.value_or(budget.bytes_per_token * o.block_size.count());
 
   if (const Blocks* blocks = std::get_if<Blocks>(&o.request)) {
-    budget.lines.push_back(
-        {"KV cache as given", block_bytes * blocks->count(), fmt::format("{} blocks", blocks->count())});
+    budget.lines.push_back({"KV cache as given", block_bytes * blocks->count(),
+                            fmt::format("{} blocks of {} B", blocks->count(), block_bytes.count()), "given"});
   } else if (const Tokens* tokens = std::get_if<Tokens>(&o.request)) {
     const std::int64_t whole = tokens->count() / o.block_size.count();
     budget.lines.push_back(
         {"KV cache as given", block_bytes * whole,
-         fmt::format("{} tokens: {} whole blocks of {}", tokens->count(), whole, o.block_size.count())});
+         fmt::format("{} tokens: {} whole blocks of {}", tokens->count(), whole, o.block_size.count()), "given"});
   } else if (const Bytes* bytes = std::get_if<Bytes>(&o.request)) {
-    budget.lines.push_back({"KV cache as given", *bytes, "bytes of one GPU"});
+    budget.lines.push_back({"KV cache as given", *bytes, "bytes of one GPU", "given"});
   } else {
     budget_from_gpu_memory(budget, spec, gpu, o);
   }
 
   for (const BudgetLine& line : budget.lines) budget.kv_bytes += line.bytes;
-  budget.blocks = Blocks(std::max<std::int64_t>(0, budget.kv_bytes.count() / block_bytes.count()));
+  const std::int64_t blocks = block_bytes > Bytes(0) ? budget.kv_bytes.count() / block_bytes.count() : 0;
+  budget.blocks = Blocks(std::max<std::int64_t>(0, blocks));
   budget.tokens = Tokens(budget.blocks.count() * o.block_size.count());
   return budget;
 }

@@ -12,6 +12,7 @@ namespace {
 
 // Far above any model; sums of bytes stay exact in 64 bits.
 constexpr std::int64_t kLargestField = 1'000'000'000;
+constexpr std::int64_t kLargestState = 100'000'000'000;
 constexpr double kMostParameters = 1e15;
 
 LayerGroup usual_layer(const ModelSpec& m) {
@@ -93,30 +94,34 @@ void check(const ModelSpec& m, const Place& place, Diagnostics& diagnostics) {
   }
   if (diagnostics.list().size() != before) return;  // what follows would repeat them
 
-  if (uniform && m.is_moe()) {
-    range("experts_per_token", m.experts_per_token, 1, m.num_experts);
-  } else if (uniform && m.experts_per_token != 0) {
+  if (uniform && !m.is_moe() && m.experts_per_token != 0) {
     diagnostics.add(place, fmt::format("experts_per_token is {} although there are no experts", m.experts_per_token));
   }
-  double about =
+  double parameters =
       static_cast<double>(m.hidden_size) * static_cast<double>(2 * m.vocab_size + m.learned_position_embeddings);
   for (const LayerGroup& group : layer_groups(m)) {
-    const double heads = static_cast<double>(group.query_heads + group.kv_heads);
-    about += static_cast<double>(group.layers()) * 2 * static_cast<double>(m.hidden_size) * heads *
-             static_cast<double>(std::max(group.d_k, group.d_v));
+    if (group.attends()) {
+      range("num_attention_heads", group.query_heads, 1, 10'000);
+      range("num_key_value_heads", group.kv_heads, 1, 10'000);
+      range("head_dim", std::max(group.d_k, group.d_v), 0, 100'000);
+    }
+    range("elements of recurrent state", group.state.elements, 0, kLargestState);
+    range("elements of a convolution's past", group.state.conv_elements, 0, kLargestState);
+    parameters += static_cast<double>(group.layers()) * static_cast<double>(group.weights.total());
     if (!group.latent && group.kv_heads > 0 && group.query_heads % group.kv_heads != 0) {
       diagnostics.add(place, fmt::format("num_key_value_heads is {}, which does not divide num_attention_heads {}",
                                          group.kv_heads, group.query_heads));
     }
   }
   for (const MlpGroup& group : mlp_groups(m)) {
-    about += static_cast<double>(group.layers()) * 3 * static_cast<double>(m.hidden_size) *
-             static_cast<double>(group.intermediate_size) *
-             static_cast<double>(std::max<std::int64_t>(group.experts, 1));
+    range("intermediate_size", group.intermediate_size, 1, 10'000'000);
+    if (group.is_moe()) range("experts_per_token", group.experts_per_token, 1, group.experts);
+    parameters += static_cast<double>(group.layers()) *
+                  (static_cast<double>(group.weights.total()) + static_cast<double>(group.expert_weights));
   }
-  if (about > kMostParameters) {
-    diagnostics.add(place,
-                    fmt::format("the fields make {:.3g} parameters, expected at most {:.0e}", about, kMostParameters));
+  if (parameters > kMostParameters) {
+    diagnostics.add(
+        place, fmt::format("the fields make {:.3g} parameters, expected at most {:.0e}", parameters, kMostParameters));
   }
 }
 

@@ -50,6 +50,7 @@ struct ModelSpec {
   std::vector<std::string> not_counted;       // parts of the model that neither groups nor weights hold
 
   ElementType dtype = ElementType::bf16;     // of the weights, and what quantised weights compute in
+  bool weights_known = true;                 // false: not_counted holds weights that no rule here gives
   std::optional<Quantization> quantization;  // of the weights
   std::optional<ElementType> kv_dtype;       // where the model's files ask for one
 

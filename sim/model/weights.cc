@@ -124,7 +124,7 @@ std::int64_t active_parameter_count(const ModelSpec& spec) {
   double idle = 0;
   for (const MlpGroup& group : mlp_groups(spec)) {
     if (!group.is_moe()) continue;
-    idle += static_cast<double>(group.layers() * group.expert_weights) *
+    idle += static_cast<double>(group.layers()) * static_cast<double>(group.expert_weights) *
             (1 - static_cast<double>(group.experts_per_token) / static_cast<double>(group.experts));
   }
   return parameter_count(spec) - std::llround(idle);

@@ -46,9 +46,11 @@ void add_labels(TextTable& table, std::span<const Variant* const> variants) {
   }
 }
 
+// Far from 1 a ratio reads best as so many times, or one part in so many: "41,300x", "1/41,300".
 std::string ratio_text(const std::optional<double>& value, const std::optional<double>& first) {
   if (!value || !first || *first == 0) return "";
-  return significant(*value / *first, 3) + "x";
+  const double ratio = *value / *first;
+  return ratio > 0 && ratio < 0.01 ? "1/" + significant(1 / ratio, 3) : significant(ratio, 3) + "x";
 }
 
 Unit unit_of(const ComparisonRow& row, std::span<const Variant* const> variants) {
@@ -83,6 +85,21 @@ bool left_out(Show show, const Values& values) {
   return show != Show::always && std::all_of(values.begin(), values.end(), [&](const auto& value) {
            return !value || (show == Show::if_not_zero && *value == 0);
          });
+}
+
+// What is the same in all variants; what is compared stands in their labels.
+std::string heading(std::span<const Variant> variants) {
+  const metrics::Identity& first = variants.front().summary.identity;
+  const auto same = [&](auto member) {
+    return std::ranges::all_of(variants, [&](const Variant& v) { return v.summary.identity.*member == first.*member; });
+  };
+  using metrics::Identity;
+  std::string text = same(&Identity::scenario) ? first.scenario + ": " : "";
+  text += same(&Identity::model) ? first.model : "several models";
+  const bool one_gpu = same(&Identity::gpu) && same(&Identity::gpus);
+  text += one_gpu ? fmt::format(" on {} x {}", first.gpus, first.gpu) : " on several GPUs";
+  text += same(&Identity::seed) ? fmt::format(", seed {}", first.seed) : ", several seeds";
+  return wrapped("", text + "; ratios are to the first variant", kColumns, "  ") + "\n";
 }
 
 TextTable table_of(std::span<const Variant* const> variants) {
@@ -152,15 +169,23 @@ std::string origins(const std::vector<Variant>& variants) {
 
 }  // namespace
 
-std::string print_comparison(const std::vector<Variant>& variants) {
-  if (variants.empty()) return "";
+std::string print_comparison(const std::vector<Variant>& all) {
+  std::vector<Variant> variants;
+  std::string left_out;
+  for (const Variant& variant : all) {
+    if (variant.does_not_fit.empty()) {
+      variants.push_back(variant);
+    } else {
+      left_out += fmt::format("{} does not fit: {}\n", variant.label, variant.does_not_fit);
+    }
+  }
+  if (variants.empty()) return left_out;
   std::string text;
   for (const Variant& variant : variants) {
     const std::string marks = marks_text(variant.summary);
     if (!marks.empty()) text += fmt::format("{}:\n{}", variant.label, marks);
   }
-  text += tables(variants);
-  text += "\n";
+  text += heading(variants) + left_out + (left_out.empty() ? "" : "\n") + tables(variants) + "\n";
   for (const char* definition : {kLatencyDefinition, kThroughputDefinition, kStallDefinition, kMemoryDefinition}) {
     text += wrapped("  ", definition, kColumns, "  ");
   }
@@ -172,7 +197,11 @@ nlohmann::ordered_json comparison_json(const std::vector<Variant>& variants) {
   j["schema"] = "blockyard.comparison/1";
   j["variants"] = nlohmann::ordered_json::array();
   for (const Variant& variant : variants) {
-    j["variants"].push_back({{"label", variant.label}, {"summary", summary_json(variant.summary)}});
+    if (variant.does_not_fit.empty()) {
+      j["variants"].push_back({{"label", variant.label}, {"summary", summary_json(variant.summary)}});
+    } else {
+      j["variants"].push_back({{"label", variant.label}, {"does_not_fit", variant.does_not_fit}});
+    }
   }
   return j;
 }

@@ -71,20 +71,45 @@ void add_cache(Rows& rows) {
   });
 }
 
+void add_peaks(Rows& rows) {
+  constexpr const char* kGroup = "memory, peak shares";
+  for (std::size_t i = 0; i < kMemoryStates; ++i) {
+    rows.push_back({kGroup, fmt::format("{}, at most", kMemoryStateNames[i]), Figure::share, "", false,
+                    Show::if_not_zero, [i](const Summary& s) { return s.memory[i].peak_share; }});
+  }
+  rows.push_back({kGroup, "largest free region, least", Figure::share, "", false, Show::always,
+                  [](const Summary& s) { return s.largest_free_min_share; }});
+}
+
 void add_memory(Rows& rows) {
   constexpr const char* kGroup = "memory, mean shares";
+  constexpr const char* kTook = "memory, what it took";
   add_bytes(rows, kGroup, "capacity", &Summary::capacity, Show::always);
   for (std::size_t i = 0; i < kMemoryStates; ++i) {
     rows.push_back({kGroup, kMemoryStateNames[i], Figure::share, "", false, Show::if_not_zero,
                     [i](const Summary& s) { return s.memory[i].mean_share; }});
   }
-  rows.push_back({kGroup, "live at its peak", Figure::share, "", false, Show::always,
-                  [](const Summary& s) { return s.memory[static_cast<std::size_t>(MemoryState::live)].peak_share; }});
+  rows.push_back({kGroup, "all states", Figure::share, "", false, Show::always, [](const Summary& s) {
+                    double sum = 0;
+                    for (const metrics::MemoryShare& state : s.memory) sum += state.mean_share;
+                    return sum;
+                  }});
   rows.push_back({kGroup, "largest free region", Figure::share, "", false, Show::always,
                   [](const Summary& s) { return s.largest_free_mean_share; }});
   rows.push_back({kGroup, "blocks saved by sharing", Figure::share, "", false, Show::if_sampled,
                   [](const Summary& s) { return s.shared_blocks_saved; }});
-  add_count(rows, kGroup, "refused although free", &Summary::refused_although_free, false);
+  add_peaks(rows);
+  add_count(rows, kTook, "refused although free", &Summary::refused_although_free, false);
+  rows.push_back({kTook, "copied within the GPUs", Figure::bytes, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return static_cast<double>(s.memory_work.copied.count()); }});
+  rows.push_back({kTook, "compactions", Figure::count, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return static_cast<double>(s.memory_work.compactions); }});
+  rows.push_back({kTook, "pages mapped", Figure::count, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return static_cast<double>(s.memory_work.pages_mapped); }});
+  rows.push_back({kTook, "pages unmapped", Figure::count, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return static_cast<double>(s.memory_work.pages_unmapped); }});
+  rows.push_back({kTook, "time for these", Figure::time, "", true, Show::if_not_zero,
+                  [](const Summary& s) { return to_seconds(s.memory_work.time); }});
 }
 
 Rows make_rows() {

@@ -72,6 +72,11 @@ ordered_json memory_json(const metrics::Summary& s) {
   j["largest_free"] = {{"mean_share", s.largest_free_mean_share}, {"min_share", s.largest_free_min_share}};
   j["refused_although_free"] = s.refused_although_free;
   if (s.shared_blocks_saved) j["shared_blocks_saved_share"] = *s.shared_blocks_saved;
+  j["work"] = {{"copied_bytes", s.memory_work.copied.count()},
+               {"compactions", s.memory_work.compactions},
+               {"pages_mapped", s.memory_work.pages_mapped},
+               {"pages_unmapped", s.memory_work.pages_unmapped},
+               {"time_s", to_seconds(s.memory_work.time)}};
   return j;
 }
 

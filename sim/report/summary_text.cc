@@ -178,6 +178,16 @@ std::string memory(const Summary& s) {
         fmt::format("  sharing between the samples of a request saves {} of the blocks that they would hold apart\n",
                     share_text(*s.shared_blocks_saved));
   }
+  const metrics::MemoryWork& work = s.memory_work;
+  if (work.copied > Bytes(0) || work.compactions > 0) {
+    below += fmt::format("  {} copied, {} compactions\n", bytes_text(static_cast<double>(work.copied.count())),
+                         count_text(work.compactions));
+  }
+  if (work.pages_mapped > 0) {
+    below += fmt::format("  {} pages mapped, {} unmapped on each GPU\n", count_text(work.pages_mapped),
+                         count_text(work.pages_unmapped));
+  }
+  if (work.any()) below += fmt::format("  which made steps {} longer in all\n", time_text(to_seconds(work.time)));
   return table.text() + below + footnote(kMemoryDefinition);
 }
 

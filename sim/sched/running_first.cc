@@ -85,32 +85,37 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   }
   if (!budget_covers_all()) return false;
   while (memory_demand() > memory_->available()) {
-    if (victims_by_priority_) return false;
+    if (victims_by_priority_ || memory_->order_decides()) return false;
     const SequenceId last = running_.last();
     if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
     preempt(last, now);
   }
-  grow_all();
-  return true;
+  return grow_all();
 }
 
-// Everybody running gets what is wanted, which fits.
-void RunningFirst::grow_all() {
+// Everybody running gets what is wanted; false, and nothing has changed, if memory refuses although the demand is
+// there.
+bool RunningFirst::grow_all() {
   growths_.clear();
+  for (std::size_t i = 0; i < prefilling_.size(); ++i) {
+    if (wanted_[i] > Tokens(0)) growths_.push_back({prefilling_[i], table_[prefilling_[i]].computed + wanted_[i]});
+  }
+  if (memory_->grow_decoding(growths_) != kv::Grant::granted) {
+    CHECK_LAW(memory_->order_decides(), "a demand that fitted was refused; available {}", memory_->available());
+    return false;
+  }
   for (std::size_t i = 0; i < prefilling_.size(); ++i) {
     if (wanted_[i] <= Tokens(0)) {
       batch_.skipped.push_back(table_[prefilling_[i]].id);
       continue;
     }
     const Sequence& s = table_[prefilling_[i]];
-    growths_.push_back({prefilling_[i], s.computed + wanted_[i]});
     planned_.push_back({prefilling_[i], wanted_[i], PlanEntry::Kind::running, Tokens(0)});
     budget_ -= s.work(s.computed, s.computed + wanted_[i]);
   }
-  const kv::Grant grant = memory_->grow_decoding(growths_);
-  CHECK_LAW(grant == kv::Grant::granted, "a demand that fitted was refused; available {}", memory_->available());
   cohort_planned_ = true;
   budget_ -= Tokens(running_.cohort_size());
+  return true;
 }
 
 SequenceId RunningFirst::victim() const {
@@ -246,7 +251,7 @@ void RunningFirst::admit_waiting() {
 void RunningFirst::describe_line(Batch& batch) {
   if (waiting_->size() == 0) return;
   batch.head = waiting_->front().id;
-  batch.head_waits_for = running_.size() >= options_.max_num_seqs ? QueueCause::seat : head_waits_for_;
+  batch.head_waits_for = seats_for_head() ? head_waits_for_ : QueueCause::seat;
 }
 
 SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
@@ -254,6 +259,7 @@ SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
   Sequence& s = table_[id];
   s.id = waiting.id;
   s.request = waiting.request;
+  memory_->belongs(id, s.id);
   s.need = need_of(waiting.request, options_.max_model_len);
   s.need.request = waiting.id;
   s.width = waiting.request.samples;

@@ -73,7 +73,7 @@ class RunningFirst final : public Scheduler {
   [[nodiscard]] Tokens wanted(const Sequence& s) const;
   // Part A on sums; false if this step needs the walk (then nothing has changed).
   bool plan_by_sums(SimTime now);
-  void grow_all();
+  bool grow_all();
   [[nodiscard]] bool budget_covers_all();
   [[nodiscard]] std::int64_t memory_demand() const;
   void plan_by_walk(SimTime now);

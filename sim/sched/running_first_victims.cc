@@ -27,11 +27,10 @@ void RunningFirst::share_budget() {
 void RunningFirst::plan_by_rank(SimTime now) {
   if (!options_.fast_forward || !budget_covers_all()) dissolve_cohort(now);
   share_budget();
-  while (memory_demand() > memory_->available()) {
+  while (memory_demand() > memory_->available() || !grow_all()) {
     preempt(worst_of_running(), now);
     share_budget();  // the victim's tokens go to those behind it
   }
-  grow_all();
 }
 
 // Those that decode now. A member of the cohort and one outside it count alike.

@@ -9,10 +9,12 @@
 #include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
 #include "sim/kv/eviction/policies.h"
+#include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/serving/block_costs.h"
 #include "sim/serving/hardware.h"
+#include "sim/serving/memory_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
 
@@ -36,17 +38,18 @@ struct Served {
 std::optional<Served> served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) try {
   Served s{load_model(scenario, configs), load_gpu(scenario, configs),
            scenario.integer("hardware.tensor_parallel_size"), Tokens(0), model::ElementType::bf16};
+  if (model::kv_bytes_per_token(model::kv_geometry(s.model), model::KvSplit{}) == Bytes(0)) {
+    errors.add(scenario.place("model"),
+               fmt::format("model: {} keeps no KV of its tokens: there is no cache to simulate", s.model.name));
+  }
   model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
   const Tokens limit(s.model.max_position_embeddings);
   s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
-  // Engines keep 16-bit keys and values beside 8-bit weights unless told otherwise.
-  const bool wide = model::bytes_per_element(s.model.dtype) >= 2;
-  const model::ElementType own = wide ? s.model.dtype : model::ElementType::bf16;
-  s.kv_dtype =
-      scenario.is_word("kv_cache.dtype", "auto") ? own : *model::element_type(scenario.choice("kv_cache.dtype"));
+  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? model::default_kv_dtype(s.model)
+                                                          : *model::element_type(scenario.choice("kv_cache.dtype"));
   return s;
 } catch (const InputError& error) {
-  for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
+  errors.add_all(error);
   return std::nullopt;
 }
 
@@ -55,6 +58,25 @@ model::BudgetRequest budget_request(const Document& scenario) {
   if (scenario.is("kv_cache.budget", Kind::tokens)) return scenario.tokens("kv_cache.budget");
   if (scenario.is("kv_cache.budget", Kind::bytes)) return scenario.bytes("kv_cache.budget");
   return model::FromGpuMemory{};
+}
+
+// The arithmetic of a model that leaves nothing for KV, and what would make room.
+std::string refusal(const Served& s, const model::BudgetOptions& budget, const model::MemoryBudget& result) {
+  std::string text = fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache", s.model.name,
+                                 s.tensor_parallel, s.gpu.spec.name);
+  for (const model::BudgetLine& line : result.lines) {
+    text += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
+  }
+  model::SizeOptions size;
+  size.request = budget.request;
+  size.kv_dtype = budget.kv_dtype;
+  size.tp = budget.tensor_parallel_size;
+  size.gpu_memory_utilization = budget.gpu_memory_utilization;
+  size.max_model_len = s.max_model_len;
+  size.max_num_batched_tokens = budget.max_num_batched_tokens;
+  const std::vector<std::string> ways = model::remedies(model::size_of(s.model, s.gpu.spec, size));
+  if (!ways.empty()) text += fmt::format("\n  what would make it fit, each by itself: {}", fmt::join(ways, "; "));
+  return text + "\n  `blockyard size` shows the arithmetic in full";
 }
 
 model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged, Diagnostics& errors) {
@@ -66,14 +88,18 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   options.block_size =
       paged || scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size") : Tokens(1);
   options.kv_dtype = s.kv_dtype;
+  options.max_num_seqs = scenario.integer("engine.max_num_seqs");
+  if (model::needs_weights(s.model, options)) {
+    errors.add(
+        scenario.place("kv_cache.budget"),
+        fmt::format("kv_cache.budget: not all weights of {} are known ({}); expected blocks, tokens or GiB in place "
+                    "of auto",
+                    s.model.name, fmt::join(s.model.not_counted, ", ")));
+    return {};
+  }
   model::MemoryBudget result = model::compute_budget(s.model, s.gpu.spec, options);
   if (result.kv_bytes <= Bytes(0)) {
-    std::string arithmetic;
-    for (const model::BudgetLine& line : result.lines) {
-      arithmetic += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
-    }
-    errors.add(scenario.place("model"), fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache{}",
-                                                    s.model.name, s.tensor_parallel, s.gpu.spec.name, arithmetic));
+    errors.add_does_not_fit(scenario.place("model"), refusal(s, options, result));
   }
   return result;
 }
@@ -106,7 +132,8 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.chunked_prefill = scenario.boolean("engine.enable_chunked_prefill");
   options.reserve_full_isl = scenario.boolean("engine.scheduler_reserve_full_isl");
   options.queue_order = scenario.choice("engine.queue_order");
-  options.fast_forward = scenario.boolean("engine.fast_forward");
+  // Each change of the pool has its owner only where sequences are walked one by one.
+  options.fast_forward = scenario.boolean("engine.fast_forward") && !scenario.boolean("output.memory_events");
   if (!sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs) return options;
   // Limits that the engine itself enforces at its start.
   if (options.max_num_batched_tokens < Tokens(options.max_num_seqs)) {
@@ -122,6 +149,31 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
                            options.max_num_batched_tokens.count(), options.max_model_len.count()));
   }
   return options;
+}
+
+// What does not go with requests of several samples.
+void check_forks(const Document& scenario, const sched::EngineOptions& options, const sched::SchedulerTraits& traits,
+                 bool cached, Diagnostics& errors) {
+  if (!traits.can_fork) {
+    errors.add(scenario.place("engine.scheduler"),
+               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, vllm-v1 "
+                           "and orca run several",
+                           scenario.choice("engine.scheduler")));
+  }
+  const bool grows = options.strategy == "contiguous" && options.memory.reservation == "grow";
+  if (grows || options.strategy == "virtual") {
+    errors.add(scenario.place("kv_cache.strategy"),
+               "kv_cache.strategy: several samples a request run on paged memory, none, and contiguous regions that do "
+               "not grow; workload.n: 1 leaves one");
+  }
+  if (scenario.boolean("output.memory_events")) {
+    errors.add(scenario.place("output.memory_events"),
+               "output.memory_events: not told where requests have several samples; workload.n: 1 leaves one");
+  }
+  if (cached) {
+    errors.add(scenario.place("prefix_cache.enable"),
+               "prefix_cache.enable: not combined with several samples a request; workload.n: 1 leaves one");
+  }
 }
 
 // None unless the workload asks for beams.
@@ -212,7 +264,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
       requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1), store, errors);
     }
   } catch (const InputError& error) {
-    for (const Diagnostic& d : error.diagnostics()) errors.add(d.place, d.message);
+    errors.add_all(error);
   }
   errors.throw_if_any();  // what follows needs a model that the GPUs can split
   const Served& s = *maybe;
@@ -226,9 +278,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   if (host_time > SimTime(0)) a.cost = cost::with_host_time(std::move(a.cost), host_time);
   const std::string& scheduler = scenario.choice("engine.scheduler");
   const sched::SchedulerTraits& traits = sched::traits_of(scheduler);
+  if (traits.paged_only && scenario.boolean("output.memory_events")) {
+    errors.add(scenario.place("output.memory_events"),
+               fmt::format("output.memory_events: {} does not tell the changes of its pool", scheduler));
+  }
   if (traits.paged_only && !paged) {
-    errors.add(scenario.place("kv_cache.strategy"),
-               fmt::format("kv_cache.strategy: {} works on paged memory alone", scheduler));
+    errors.add_does_not_fit(scenario.place("kv_cache.strategy"),
+                            fmt::format("kv_cache.strategy: {} works on paged memory alone", scheduler));
   }
   // The engine keeps one null block, so that a budget of N blocks serves N - 1.
   const bool null_block = paged && traits.null_block;
@@ -236,34 +292,34 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const Tokens usable =
       paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
   if (usable <= Tokens(0)) {
-    errors.add(scenario.place("kv_cache.budget"), "kv_cache.budget: no block is left beside the engine's null block");
+    errors.add_does_not_fit(scenario.place("kv_cache.budget"),
+                            "kv_cache.budget: no block is left beside the engine's null block");
+  }
+  if (kv::traits_of_strategy(strategy).pages && memory_budget.kv_bytes < scenario.bytes("kv_cache.page_size")) {
+    errors.add_does_not_fit(scenario.place("kv_cache.page_size"),
+                            "kv_cache.page_size: a page is larger than the KV memory of a GPU");
   }
 
   sched::EngineOptions options;
   options.batch = engine;
   options.strategy = strategy;
-  // Only what the strategy uses is read, so that a key given for nothing is reported.
-  options.memory = {.capacity = usable,
-                    .block_size = block_size,
-                    .max_model_len = s.max_model_len,
-                    .reservation = "",
-                    .placement = "",
-                    .contents = a.contents.get(),
-                    .forks = forks,
-                    .beams = beam_model(scenario)};
-  if (forks && !traits.can_fork) {
-    errors.add(scenario.place("engine.scheduler"),
-               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, vllm-v1 "
-                           "and orca run several",
-                           scheduler));
-  }
-  if (forks && cached) {
-    errors.add(scenario.place("prefix_cache.enable"),
-               "prefix_cache.enable: not combined with several samples a request; workload.n: 1 leaves one");
-  }
-  if (strategy == "contiguous") {
-    options.memory.reservation = scenario.choice("kv_cache.reservation");
-    options.memory.placement = scenario.choice("kv_cache.placement");
+  const ServedMemory memory{&s.model,
+                            &s.gpu.spec,
+                            s.tensor_parallel,
+                            s.max_model_len,
+                            s.kv_dtype,
+                            memory_budget,
+                            usable,
+                            traits.needs_budget_for_seqs ? engine.max_num_batched_tokens : s.max_model_len};
+  options.memory = memory_options(scenario, memory);
+  options.memory.contents = a.contents.get();
+  options.memory.forks = forks;
+  options.memory.beams = beam_model(scenario);
+  if (forks) check_forks(scenario, options, traits, cached, errors);
+  if ((cached || forks) && !options.memory.tables.empty()) {
+    options.memory.tables.clear();
+    a.identity.notes.emplace_back(
+        "with a prefix cache or several samples a request, blocks that fall out of the sliding window are held");
   }
   if (cached) {
     if (traits.own_eviction && scenario.choice("prefix_cache.eviction") != "lru") {
@@ -303,6 +359,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.swap_bytes_per_s = s.gpu.spec.pcie_bytes_per_s * static_cast<double>(s.tensor_parallel);
 
   a.longest_chunk = engine.max_num_batched_tokens;
+  a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
+  a.replica.memory_times = memory_times(scenario, memory);
+
   a.admission.max_model_len = s.max_model_len;
   if (forks) a.admission.seats = engine.max_num_seqs;
   if (!scenario.is_word("admission.max_queue", "unlimited"))
@@ -322,11 +381,12 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
 
-  const std::int64_t slot_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
   a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
-  a.metrics.slot_bytes = slot_bytes;
-  a.metrics.capacity_slots = a.memory->capacity().count();
+  a.metrics.slot_bytes = kv::traits_of_strategy(strategy).pages
+                             ? options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel
+                             : a.replica.token_bytes;
+  a.metrics.capacity_slots = a.memory->total_pieces();
 
   a.identity.scenario = scenario.has_value("name") ? scenario.text("name") : scenario.name();
   a.identity.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
@@ -346,6 +406,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
       a.identity.notes.push_back(fmt::format("kv_cache.budget = {:.2f} GiB is more than the {:.2f} GiB of a {}",
                                              gib(each), gib(s.gpu.spec.memory_bytes), s.gpu.spec.name));
     }
+  }
+  if (kv::traits_of_strategy(strategy).pages) {
+    const kv::PageGeometry& pages = options.memory.page_geometry;
+    a.identity.notes.push_back(
+        fmt::format("{} pages on each GPU; a sequence grows by {} pages for at most {} tokens, a "
+                    "page in each layer's keys and values",
+                    options.memory.pages, pages.pages_for(Tokens(1)), pages.filled(Tokens(1)).count()));
   }
   if (null_block) {
     a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",

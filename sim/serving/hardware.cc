@@ -1,9 +1,12 @@
 #include "sim/serving/hardware.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "sim/model/hf_config.h"
 #include "sim/scenario/hardware_keys.h"
@@ -14,10 +17,36 @@ namespace {
 
 using scenario::Document;
 
+namespace fs = std::filesystem;
+
+// An entry is a YAML, or (models) a config.json cut to the fields that count.
+fs::path entry_of(const fs::path& folder, const std::string& name) {
+  const fs::path json = folder / (name + ".json");
+  return fs::exists(json) ? json : folder / (name + ".yaml");
+}
+
 // A key that names an entry of a folder of configs, or a file.
-std::filesystem::path entry_file(const Document& scenario, std::string_view key, const std::filesystem::path& folder) {
+fs::path entry_file(const Document& scenario, std::string_view key, const fs::path& folder) {
   if (scenario.is(key, scenario::Kind::file)) return scenario.file(key);
-  return folder / (scenario.text(key) + ".yaml");
+  return entry_of(folder, scenario.text(key));
+}
+
+// The same from the command line: a path if it looks like one.
+fs::path named_file(const std::string& text, const fs::path& folder, const char* what) {
+  const std::string extension = fs::path(text).extension().string();
+  const bool path =
+      text.find('/') != std::string::npos || extension == ".yaml" || extension == ".json" || extension == ".yml";
+  if (path) {
+    if (!fs::is_regular_file(text)) throw InputError(Place{text, 0, 0}, "no such file");
+    return text;
+  }
+  const fs::path file = entry_of(folder, text);
+  if (!text.empty() && fs::exists(file)) return file;
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().stem().string());
+  throw InputError(Place{std::string("--") + what, 0, 0},
+                   fmt::format("no {} \"{}\"{} (`blockyard list {}s` names them; a file needs a path or its extension)",
+                               what, text, did_you_mean(text, names), what));
 }
 
 std::string read_file(const std::filesystem::path& path) {
@@ -115,11 +144,7 @@ cost::Calibration bind_calibration(const Document& d) {
 
 }  // namespace
 
-model::ModelSpec load_model(const Document& scenario, const std::filesystem::path& configs) {
-  return load_model_file(entry_file(scenario, "model", configs / "models"));
-}
-
-model::ModelSpec load_model_file(const std::filesystem::path& file) {
+model::ModelSpec load_model_file(const fs::path& file) {
   const std::string name = file.stem().string();
   if (file.extension() == ".json") return model::model_from_hf_json(read_file(file), name, file.string());
   const Document entry = scenario::load(file, scenario::model_schema(model::element_types()));
@@ -130,8 +155,9 @@ model::ModelSpec load_model_file(const std::filesystem::path& file) {
   return spec;
 }
 
-GpuEntry load_gpu(const Document& scenario, const std::filesystem::path& configs) {
-  const std::filesystem::path file = entry_file(scenario, "hardware.gpu", configs / "gpus");
+namespace {
+
+GpuEntry read_gpu(const fs::path& file) {
   const Document entry = scenario::load(file, scenario::gpu_schema());
   GpuEntry gpu;
   gpu.spec.name = file.stem().string();
@@ -148,6 +174,24 @@ GpuEntry load_gpu(const Document& scenario, const std::filesystem::path& configs
   gpu.spec.pcie_bytes_per_s = entry.bandwidth("pcie");
   gpu.calibration = bind_calibration(entry);
   return gpu;
+}
+
+}  // namespace
+
+model::ModelSpec load_model(const Document& scenario, const fs::path& configs) {
+  return load_model_file(entry_file(scenario, "model", configs / "models"));
+}
+
+GpuEntry load_gpu(const Document& scenario, const fs::path& configs) {
+  return read_gpu(entry_file(scenario, "hardware.gpu", configs / "gpus"));
+}
+
+model::ModelSpec model_named(const std::string& name_or_file, const fs::path& configs) {
+  return load_model_file(named_file(name_or_file, configs / "models", "model"));
+}
+
+GpuEntry gpu_named(const std::string& name_or_file, const fs::path& configs) {
+  return read_gpu(named_file(name_or_file, configs / "gpus", "gpu"));
 }
 
 }  // namespace blockyard::serving

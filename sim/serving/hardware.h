@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "sim/cost/calibration.h"
 #include "sim/model/gpu_spec.h"
@@ -14,6 +15,11 @@ struct GpuEntry {
   model::GpuSpec spec;
   cost::Calibration calibration;
 };
+
+// An entry of the catalogue by its name, or a file: a YAML like an entry's or (models) a Hugging Face config.json.
+// Throws InputError with everything that is wrong.
+[[nodiscard]] model::ModelSpec model_named(const std::string& name_or_file, const std::filesystem::path& configs);
+[[nodiscard]] GpuEntry gpu_named(const std::string& name_or_file, const std::filesystem::path& configs);
 
 // What the scenario's key `path` names: an entry's name, a path to a file like one, or (models) a Hugging Face
 // config.json. Throws InputError with everything that is wrong in the file.

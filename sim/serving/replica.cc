@@ -22,7 +22,13 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
       collector_(&collector),
       contents_(contents),
       tells_sharing_(memory.shares_blocks()) {
-  collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  tell_memory();
+  if (options_.memory_changed)
+    memory_->listen([this](const MemoryChange& change) { options_.memory_changed(now_, change); });
+}
+
+void Replica::tell_memory() {
+  collector_->set_memory(memory_->partition(), memory_->largest_free().count() * memory_->pieces_per_token());
 }
 
 void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
@@ -50,6 +56,7 @@ void Replica::abandon(SimTime now, RequestId id) {
 
 void Replica::let_go(SimTime now, RequestId id) {
   if (answered(id)) return;
+  now_ = now;
   collector_->advance(now);
   if (!drop_unseen(id) && !scheduler_->abort(id)) return;
   collector_->timed_out(record(id), now);
@@ -62,7 +69,7 @@ void Replica::let_go(SimTime now, RequestId id) {
 void Replica::tell_state() {
   collector_->set_running(scheduler_->running());
   collector_->set_waiting(waiting());
-  collector_->set_memory(memory_->partition(), memory_->largest_free().count());
+  tell_memory();
   if (!tells_sharing_) return;
   const kv::BlockSharing sharing = memory_->sharing();
   collector_->set_sharing(sharing.held, sharing.unshared);
@@ -102,19 +109,20 @@ bool Replica::drop_unseen(RequestId id) {
 }
 
 SimTime Replica::start_step(SimTime now) {
+  now_ = now;
   collector_->advance(now);
   memory_->advance(now);
   SimTime lasts;
   if (scheduler_->plain_step(plain_batch_)) {
     in_flight_ = InFlight::plain_step;
     const cost::StepTime computing = duration(plain_batch_);
-    lasts = computing.total;
+    lasts = computing.total + memory_time();
     charge(now, plain_batch_, computing, lasts);
   } else {
     const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
     const cost::StepTime computing = duration(batch);
-    lasts = computing.total + swap_time(batch.swapped_out, batch.swapped_in);
+    lasts = computing.total + swap_time(batch.swapped_out, batch.swapped_in) + memory_time();
     charge(now, batch, computing, lasts);
     record_batch(now, batch);
     charge_parts(batch, computing);
@@ -127,6 +135,7 @@ SimTime Replica::start_step(SimTime now) {
 }
 
 void Replica::end_step(SimTime now) {
+  now_ = now;
   CHECK_LAW(now == step_end_, "the step ends at {} ns, told {} ns", step_end_.count(), now.count());
   collector_->advance(now);
   collector_->time().step_ends();
@@ -169,7 +178,7 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   }
   if (!batch.failure.empty()) {
     stuck_ = fmt::format(
-        "the engine died while it scheduled: {}; {} running, {} waiting, {} of {} grains of KV memory free",
+        "the engine died while it scheduled: {}; {} running, {} waiting, {} of {} blocks or tokens of KV memory free",
         batch.failure, scheduler_->running(), scheduler_->waiting(), memory_->available(), memory_->total_grains());
   }
   if (contents_ != nullptr)
@@ -206,7 +215,8 @@ void Replica::check_progress(bool progress) {
   steps_without_progress_ = progress ? 0 : steps_without_progress_ + 1;
   if (steps_without_progress_ < options_.no_progress_limit) return;
   stuck_ = fmt::format(
-      "no progress for {} steps: {} running, {} waiting, {} of {} grains of KV memory free. No request generated a "
+      "no progress for {} steps: {} running, {} waiting, {} of {} blocks or tokens of KV memory free. No request "
+      "generated a "
       "token or computed a "
       "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
@@ -221,6 +231,22 @@ SimTime Replica::swap_time(const std::vector<sched::Swap>& out, const std::vecto
   for (const sched::Swap& swap : in) blocks += swap.blocks.count();
   if (blocks == 0) return SimTime(0);
   return to_time(static_cast<double>(blocks * options_.block_bytes) / options_.swap_bytes_per_s);
+}
+
+// Copies and mappings since the last step began hold this one up.
+SimTime Replica::memory_time() {
+  const kv::MemoryWork work = memory_->take_work();
+  if (!work.any()) return SimTime(0);
+  const MemoryTimes& t = options_.memory_times;
+  const SimTime time = to_time(static_cast<double>(work.copied.count()) * t.copied_token_s +
+                               static_cast<double>(work.pages_mapped) * t.mapped_page_s +
+                               static_cast<double>(work.pages_unmapped) * t.unmapped_page_s);
+  collector_->memory_work({.copied = Bytes(work.copied.count() * options_.token_bytes),
+                           .compactions = work.compactions,
+                           .pages_mapped = work.pages_mapped,
+                           .pages_unmapped = work.pages_unmapped,
+                           .time = time});
+  return time;
 }
 
 cost::StepTime Replica::duration(const sched::Batch& batch) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -20,15 +21,25 @@
 
 namespace blockyard::serving {
 
+// What a MemoryWork takes; the GPUs of a replica work side by side. Nothing of it overlaps with the step.
+struct MemoryTimes {
+  Seconds copied_token_s = 0;  // read once and written once at the memory bandwidth of one GPU
+  Seconds mapped_page_s = 0;
+  Seconds unmapped_page_s = 0;
+};
+
 struct ReplicaOptions {
   bool fast_forward = true;
   // The next step is planned while one runs, so that a request that arrives during step k joins step k + 2 (vLLM 0.14
   // and later).
   bool async_scheduling = false;
-  std::int64_t steps_per_event = 1024;     // steps run through before the caller gets a word in
-  std::int64_t block_bytes = 0;            // KV of one block over all GPUs: what a swap moves
-  double swap_bytes_per_s = 0;             // over the links of all GPUs; only asked by schedulers that swap
-  std::int64_t no_progress_limit = 10000;  // steps without progress after which the run stops
+  std::int64_t steps_per_event = 1024;  // steps run through before the caller gets a word in
+  std::int64_t block_bytes = 0;         // KV of one block over all GPUs: what a swap moves
+  std::int64_t token_bytes = 0;         // KV of one token over all GPUs
+  double swap_bytes_per_s = 0;          // over the links of all GPUs; only asked by schedulers that swap
+  MemoryTimes memory_times;
+  std::function<void(SimTime, const MemoryChange&)> memory_changed;  // is told of each change of the pool; may be empty
+  std::int64_t no_progress_limit = 10000;                            // steps without progress after which the run stops
 };
 
 class Replica {
@@ -67,6 +78,7 @@ class Replica {
 
   void end_step(SimTime now);
   void tell_state();
+  void tell_memory();
   void hand_over_arrivals();
   bool drop_unseen(RequestId id);
   SimTime start_step(SimTime now);
@@ -78,6 +90,7 @@ class Replica {
   [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
   [[nodiscard]] SimTime alone(const sched::Chunk& chunk);
   [[nodiscard]] SimTime swap_time(const std::vector<sched::Swap>& out, const std::vector<sched::Swap>& in) const;
+  [[nodiscard]] SimTime memory_time();
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);
   [[nodiscard]] bool answered(RequestId id) const { return index_of(id) < answered_.size() && answered_[index_of(id)]; }
@@ -90,6 +103,7 @@ class Replica {
   metrics::Collector* collector_;
   PromptContents* contents_;  // nullptr without a prefix cache
   bool tells_sharing_;        // the memory shares blocks between the samples of a request
+  SimTime now_;               // of what is done to memory
   InFlight in_flight_ = InFlight::nothing;
   SimTime step_start_;
   SimTime step_end_;

@@ -71,6 +71,11 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
   if (control.time_series) collector.time().keep_rows();
+  if (control.memory_changed) {
+    a.replica.memory_changed = [&, piece = Bytes(a.metrics.slot_bytes)](SimTime now, const MemoryChange& change) {
+      control.memory_changed(now, change, piece);
+    };
+  }
   const RunEnd end = simulate(a, collector, control);
 
   metrics::Summary summary = collector.summarise();

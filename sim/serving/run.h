@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "sim/base/memory_change.h"
 #include "sim/metrics/collector.h"
 #include "sim/metrics/summary.h"
 #include "sim/scenario/document.h"
@@ -19,6 +20,9 @@ struct RunControl {
   std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on{};
   bool time_series = false;                    // keep the rows of timeseries.csv, and of each request's time
   const RequestsOverride* requests = nullptr;  // in place of the scenario's workload
+  // Is told of each change of the pool, with the bytes of a piece of its partition. Asked for, the run walks every
+  // step.
+  std::function<void(SimTime, const MemoryChange&, Bytes piece)> memory_changed = {};
 };
 
 struct RunResult {

@@ -24,31 +24,49 @@ void add_new(const InputError& error, std::vector<std::string>& known, Diagnosti
   }
 }
 
-std::vector<scenario::Document> load_all(const std::filesystem::path& file, std::span<const std::string> sets,
-                                         const std::vector<Variant>& variants, const std::filesystem::path& configs) {
+// A variant's scenario, or why it does not fit.
+struct Loaded {
+  std::optional<scenario::Document> scenario;
+  std::string does_not_fit;
+};
+
+std::vector<Loaded> load_all(const std::filesystem::path& file, std::span<const std::string> sets,
+                             const std::vector<Variant>& variants, const std::filesystem::path& configs) {
   const scenario::Schema schema = serving::scenario_schema(configs);
-  std::vector<scenario::Document> documents;
+  std::vector<Loaded> loaded;
   std::vector<std::string> known;
-  Diagnostics diagnostics;
+  Diagnostics wrong;
+  std::vector<std::string> known_not_to_fit;
+  Diagnostics not_fitting;
   for (const Variant& variant : variants) {
     std::vector<std::string> assignments(sets.begin(), sets.end());
     for (const auto& [key, value] : variant.settings) assignments.push_back(fmt::format("{}={}", key, value));
+    loaded.emplace_back();
     try {
-      documents.push_back(scenario::load(file, schema, assignments));
-      static_cast<void>(serving::assemble(documents.back(), configs));  // finds the contradictions between keys
+      scenario::Document scenario = scenario::load(file, schema, assignments);
+      static_cast<void>(serving::assemble(scenario, configs));  // finds the contradictions between keys
+      loaded.back().scenario = std::move(scenario);
     } catch (const InputError& error) {
-      add_new(error, known, diagnostics);
+      if (!error.only_does_not_fit()) {
+        add_new(error, known, wrong);
+        continue;
+      }
+      loaded.back().does_not_fit = error.what();
+      add_new(error, known_not_to_fit, not_fitting);
     }
   }
-  diagnostics.throw_if_any();
-  return documents;
+  wrong.throw_if_any();
+  if (std::ranges::none_of(loaded, [](const Loaded& one) { return one.scenario.has_value(); }))
+    not_fitting.throw_if_any();
+  return loaded;
 }
 
 // The progress of several runs as one, asked from their threads.
 class Overall {
  public:
-  Overall(std::size_t runs, const std::function<bool(const CompareProgress&)>& go_on)
-      : runs_(runs), go_on_(go_on), last_(runs) {}
+  // `runs` of the variants run.
+  Overall(std::size_t variants, std::size_t runs, const std::function<bool(const CompareProgress&)>& go_on)
+      : runs_(runs), go_on_(go_on), last_(variants) {}
 
   bool go_on(std::size_t run, const serving::RunProgress& progress, std::optional<std::int64_t> expected) {
     const std::scoped_lock lock(mutex_);
@@ -98,17 +116,22 @@ void add_regrets(const std::vector<Variant>& variants, std::vector<std::optional
 std::vector<report::Variant> compare(const std::filesystem::path& scenario, std::span<const std::string> sets,
                                      const std::vector<Variant>& variants, const std::filesystem::path& configs,
                                      const CompareControl& control) {
-  const std::vector<scenario::Document> documents = load_all(scenario, sets, variants, configs);
+  const std::vector<Loaded> loaded = load_all(scenario, sets, variants, configs);
+  const auto runs = std::ranges::count_if(loaded, [](const Loaded& one) { return one.scenario.has_value(); });
   std::vector<std::optional<metrics::Summary>> summaries(variants.size());
-  Overall overall(variants.size(), control.go_on);
+  Overall overall(variants.size(), static_cast<std::size_t>(runs), control.go_on);
   std::mutex telling;
   for_each_index(variants.size(), control.jobs, [&](std::size_t i) {
-    if (overall.stopped()) return;
-    const serving::RunControl one{
+    if (!loaded[i].scenario || overall.stopped()) return;
+    serving::RunControl one{
         .go_on = [&, i](const serving::RunProgress& progress,
                         std::optional<std::int64_t> expected) { return overall.go_on(i, progress, expected); },
         .time_series = control.time_series};
-    serving::RunResult result = serving::run(documents[i], configs, one);
+    if (control.memory_listener && loaded[i].scenario->boolean("output.memory_events")) {
+      const std::scoped_lock lock(telling);
+      one.memory_changed = control.memory_listener(variants[i]);
+    }
+    serving::RunResult result = serving::run(*loaded[i].scenario, configs, one);
     const std::scoped_lock lock(telling);
     if (control.finished) control.finished(variants[i], result);
     summaries[i] = std::move(result.summary);
@@ -117,7 +140,8 @@ std::vector<report::Variant> compare(const std::filesystem::path& scenario, std:
   add_regrets(variants, summaries);
   std::vector<report::Variant> compared;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i])});
+    if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i]), ""});
+    if (!loaded[i].scenario) compared.push_back({variants[i].label, {}, loaded[i].does_not_fit});
   }
   return compared;
 }

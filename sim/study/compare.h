@@ -1,6 +1,7 @@
 // Variants of one scenario on the same workload and seed. All variants are validated before the first one runs, and all
-// that is wrong with any of them is told at once. Law: the result does not depend on `jobs`. Memory: that of `jobs`
-// runs at a time; of a finished variant only its summary is kept.
+// that is wrong with any of them is told at once; one that is right but does not fit (its model on its GPUs, its memory
+// under its scheduler) is left out and said so, unless none fits. Law: the result does not depend on `jobs`. Memory:
+// that of `jobs` runs at a time; of a finished variant only its summary is kept.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +32,9 @@ struct CompareControl {
   bool time_series = false;
   // Asked now and then, never by two threads at once. False stops all; variants that have not begun are left out.
   std::function<bool(const CompareProgress&)> go_on = {};
+  // Asked once for each variant that sets output.memory_events, never by two threads at once: who is told of its
+  // changes.
+  std::function<std::function<void(SimTime, const MemoryChange&, Bytes piece)>(const Variant&)> memory_listener = {};
   // Told of each finished variant, never by two threads at once, in any order.
   std::function<void(const Variant&, const serving::RunResult&)> finished = {};
 };

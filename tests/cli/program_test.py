@@ -126,6 +126,69 @@ class TheProgram(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn('did you mean "paged"?', done.stderr)
 
+    def size(self, *arguments):
+        done = blockyard("size", *arguments, "--json")
+        return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+    def test_size_answers_in_the_keys_that_others_read(self):
+        status, size = self.size("--model", "llama-3-8b", "--budget", "60 GiB", "--max-model-len", "8192",
+                                 "--context", "2048,131072")
+        self.assertEqual(status, 0)
+        self.assertEqual(size["bytes_per_token_per_gpu"], 131072)
+        self.assertEqual(size["fixed_bytes_per_sequence"], 0)
+        self.assertEqual(size["kv_bytes_per_gpu"], 60 << 30)
+        self.assertEqual((size["kv_blocks"], size["kv_tokens"]), (30720, 491520))
+        self.assertEqual((size["max_concurrency"], size["fits"]), (60, True))
+        self.assertEqual(size["largest_max_model_len"], 491520)
+        self.assertEqual([at["sequences"] for at in size["contexts"]], [239, 3])
+        self.assertEqual([at["sequences_by_arithmetic"] for at in size["contexts"]], [240, 3.75])
+
+    def test_size_refuses_with_what_would_help(self):
+        done = blockyard("size", "--model", "qwen3-coder-480b-a35b", "--budget", "48.66 GiB", "--max-model-len", "262144")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("needs 62.00 GiB of KV cache on one GPU, and 48.66 GiB are there", done.stderr)
+        self.assertIn("Largest max_model_len: 205,728", done.stderr)
+        self.assertIn("fp8", done.stderr)
+        status, size = self.size("--model", "qwen3-coder-480b-a35b", "--budget", "48.66 GiB")
+        self.assertEqual((status, size["fits"], size["largest_max_model_len"]), (1, False, 205728))
+
+    def test_size_makes_a_table_of_several(self):
+        done = blockyard("size", "--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm,b200", "--tp", "1,2,4,8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len([line for line in done.stdout.splitlines() if " x " in line]), 8)
+        status, sizes = self.size("--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm", "--tp", "1,2,4,8")
+        self.assertEqual([case["fits"] for case in sizes["sizes"]], [False, False, True, True])
+
+    def test_size_looks_at_a_trace_and_at_a_log(self):
+        trace = self.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,1000,500\n1,16,16\n")
+        status, size = self.size("--model", "llama-3-8b", "--budget", "200 blocks", "--max-model-len", "1024", "--trace",
+                                 trace)
+        self.assertEqual(status, 0)
+        self.assertEqual(size["trace"]["mean_blocks"], (94 + 2) / 2)
+        self.assertEqual(size["trace"]["beyond_max_model_len"], 1)
+        self.assertAlmostEqual(size["trace"]["concurrency"], 199 / 48)
+        log = self.write("engine.log", "Available KV cache memory: 58.11 GiB\nGPU KV cache size: 476,016 tokens\n"
+                                       "Maximum concurrency for 8,192 tokens per request: 58.11x\n")
+        status, said = self.size("--from-log", log, "--model", "llama-3-8b")
+        self.assertEqual((status, said["log"]["kv_tokens"]), (0, 476016))
+        self.assertEqual(said["arithmetic"]["kv_blocks"], 29752)
+        self.assertIn("8,192", blockyard("size", "--from-log", log, "--model", "llama-3-8b").stdout)
+
+    def test_size_is_told_what_is_wrong_all_at_once(self):
+        done = blockyard("size", "--model", "lama-3-8b", "--gpu", "h100", "--gpu-memory-utilization", "1.5", "--context",
+                         "0")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('did you mean "llama-3-8b"?', done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 4, done.stderr)
+        for text, words in (("", "not JSON"), ("{}", "which architecture"), ("[1]", "expected an object"),
+                            ('{"architectures": ["NoSuchModel"]}', "not known")):
+            done = blockyard("size", "--model", self.write("config.json", text), "--gpu", "b200")
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn(words, done.stderr)
+        done = blockyard("size", "--model", "llama-3-8b", "--gpu", "b200", "--tp", "3")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("neither of tensor_parallel_size 3 and num_key_value_heads 8", done.stderr)
+
     def test_list_names_what_scenarios_use(self):
         overview = blockyard("list")
         self.assertEqual(overview.returncode, 0, overview.stderr)

@@ -25,7 +25,7 @@ GpuSpec gpu_with(std::int64_t bytes) {
   return gpu;
 }
 
-const GpuSpec kH100 = gpu_with(static_cast<std::int64_t>(79.2 * kGiB));  // as the driver reports it
+const GpuSpec kH100 = gpu_with(static_cast<std::int64_t>(79.19 * kGiB));  // as the driver reports it
 const GpuSpec kRtx4090 = gpu_with(25'250'627'584);
 
 Bytes sum(const MemoryBudget& budget) {
@@ -76,7 +76,7 @@ TEST_CASE("an amount given outright is taken as it stands") {
 TEST_CASE("given overheads replace the rule, and a model too large leaves nothing") {
   BudgetOptions o;
   o.gpu_memory_utilization = 1;
-  o.overheads = MemoryOverheads{Bytes(100), Bytes(20), Bytes(3)};
+  o.given = {std::nullopt, Bytes(100), Bytes(20), Bytes(3)};
   const MemoryBudget budget = compute_budget(llama_3_8b(), kH100, o);
   CHECK(budget.kv_bytes == kH100.memory_bytes - weight_bytes(llama_3_8b()) - Bytes(123));
   const MemoryBudget none = compute_budget(llama_3_70b(), kRtx4090, o);

@@ -41,13 +41,34 @@ using Words = std::vector<std::string>;
 
 TEST_CASE("figures stand side by side, in one unit, with their ratio to the first") {
   const std::string text = print_comparison({{"strategy=paged", example_summary()}, {"strategy=contiguous", slower()}});
-  CHECK(lines_of(text).at(0).ends_with("strategy=paged  strategy=contiguous"));
+  CHECK(lines_of(text).at(0).ends_with("; ratios are to the first variant"));
+  CHECK(lines_of(text).at(2).ends_with("strategy=paged  strategy=contiguous"));
   CHECK(row(text, "arrived") == Words{"19,366", "19,366"});
   CHECK(row(text, "TTFT mean") == Words{"s", "0.1875", "12.00", "64.0x"});
   CHECK(row(text, "TTFT p50") == Words{"s", "0.1250", "0.1250", "1.00x"});  // the unit of its mean
   CHECK(row(text, "running, mean") == Words{"30.25", "7.562", "0.250x"});
   CHECK(row(text, "over_reserved") == Words{"0", "%", "30.0", "%"});
   CHECK(row(text, "capacity") == Words{"GiB", "60.00", "60.00", "1.00x"});
+}
+
+TEST_CASE("ratios far from 1 are so many times, or one part in so many") {
+  const auto ratio_of = [](double mean) {
+    metrics::Summary s = example_summary();
+    s.mean_running *= mean;
+    const std::string text = print_comparison({{"a=1", example_summary()}, {"a=2", s}});
+    return row(text, "running, mean").back();
+  };
+  CHECK(ratio_of(0.0000242) == "1/41,300");
+  CHECK(ratio_of(0.0099) == "1/101");
+  CHECK(ratio_of(0.05) == "0.0500x");
+  CHECK(ratio_of(41300) == "41,300x");
+}
+
+TEST_CASE("the mean shares add up to the whole, and each state has its peak") {
+  const std::string text = print_comparison({{"a=1", example_summary()}, {"a=2", slower()}});
+  CHECK(text.find("memory, mean shares") != std::string::npos);
+  CHECK(row(text, "all states").size() == 4);
+  CHECK(row(text, "live, at most").size() == 4);
 }
 
 TEST_CASE("rows are left out where no variant has anything to say") {

@@ -196,12 +196,14 @@ class Laws {
                strategy);
       }
     };
-    if (strategy != "contiguous") absent({MemoryState::over_reserved, MemoryState::padding, MemoryState::external});
+    if (strategy != "contiguous") absent({MemoryState::over_reserved, MemoryState::external});
+    if (strategy != "contiguous" && strategy != "virtual") absent({MemoryState::padding});
     // On pages only an engine that takes all blocks of a prompt before its chunks are computed holds any for later.
-    if (strategy == "none" || (strategy == "paged" && scenario_.choice("engine.scheduler") != "vllm-v0")) {
+    if (strategy == "none" || strategy == "virtual" ||
+        (strategy == "paged" && scenario_.choice("engine.scheduler") != "vllm-v0")) {
       absent({MemoryState::reserved});
     }
-    if (strategy != "paged") absent({MemoryState::tail, MemoryState::cached});
+    if (strategy != "paged" && strategy != "virtual") absent({MemoryState::tail, MemoryState::cached});
     if (strategy == "none") absent({MemoryState::live});
   }
 

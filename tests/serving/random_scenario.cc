@@ -71,9 +71,12 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
   }
 }
 
-void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed) {
-  const std::string strategy =
-      scheduler == "vllm-v0" ? "paged" : one_of("paged", "paged", "paged", "contiguous", "contiguous", "none");
+// `several`: requests may have several samples, which regions that grow and virtual memory do not hold.
+void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
+                bool several) {
+  const std::string strategy = scheduler == "vllm-v0" ? "paged"
+                               : several              ? one_of("paged", "paged", "contiguous", "none")
+                                         : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
   const bool swap = scheduler == "vllm-v0" && !prefix_cache_allowed && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
   const bool chunked = number(0, 2) > 0;
@@ -100,8 +103,14 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   } else {
     out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
   }
-  out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "oracle"));
-  out.add("  placement: {}", one_of("buddy", "first_fit"));
+  out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "pow2", "oracle", several ? "pow2" : "grow",
+                                      several ? "oracle" : "grow"));
+  out.add("  placement: {}", one_of("buddy", "first_fit", "next_fit", "best_fit", "worst_fit"));
+  out.add("  initial_tokens: {}", one_of("0", "1", "10", "128"));
+  out.add("  compaction: {}", one_of("never", "on_failure", "0.2"));
+  out.add("  page_size: {}", one_of("4 KiB", "12 KiB", "64 KiB"));
+  out.add("  keep_pages: {}", number(0, 1) == 0);
+  out.add("  map_cost: {}", one_of("auto", "0 ms", "1 us"));
   out.add("preemption:");
   out.add("  victim: {}", scheduler == "vllm-v0" ? "engine" : victim());
   if (swap) out.add("  mode: swap\n  swap_space: {}", one_of("4 GiB", "20 MiB", "0 B"));
@@ -153,7 +162,7 @@ RandomScenario random_scenario() {
   } else {
     add_generated(out, max_model_len);
   }
-  add_engine(out, scheduler, max_model_len, prefix_cache_allowed);
+  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several);
   out.add("admission:");
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));

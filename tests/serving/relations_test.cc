@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "sim/kv/allocator/strategies.h"
 #include "tests/serving/laws.h"
 
 using namespace blockyard;
@@ -60,15 +61,71 @@ TEST_CASE("with ample memory every strategy gives one schedule") {
     RC_ASSERT(with({"kv_cache.block_size=1"}) == paged);
     RC_ASSERT(with({"kv_cache.block_size=64"}) == paged);
     RC_ASSERT(with({"prefix_cache.enable=true"}) == paged);  // no prompt shares anything with another
-    for (const char* reservation : {"max_model_len", "max_tokens", "pow2", "oracle"}) {
-      for (const char* placement : {"buddy", "first_fit"}) {
+    for (const char* reservation : {"max_model_len", "max_tokens", "pow2", "oracle", "grow"}) {
+      for (const char* placement : {"buddy", "first_fit", "next_fit", "best_fit", "worst_fit"}) {
         RC_ASSERT(with({"kv_cache.strategy=contiguous", fmt::format("kv_cache.reservation={}", reservation),
+                        "kv_cache.initial_tokens=512",  // nothing has to move
                         fmt::format("kv_cache.placement={}", placement)}) == paged);
       }
     }
+    RC_ASSERT(with({"kv_cache.strategy=virtual", "kv_cache.page_size=64 KiB", "kv_cache.map_cost=0 ms"}) == paged);
     // Without a cache the same is computed again and again, which takes no time where all steps take the same.
     if (fixed) RC_ASSERT(with({"kv_cache.strategy=none"}) == paged);
   }));
+}
+
+TEST_CASE("regions that grow and pages that are mapped take the time that copies and mappings take") {
+  // One request of 100 + 100 tokens. Llama 3 8B writes 128 KiB a token. From 101 slots on its region doubles when it
+  // holds 101 tokens, once: 2 x 101 x 131,072 bytes at 2,039 GB/s take 12,985 ns.
+  const TraceFile one({{SimTime(0), 100, 100, ""}});
+  const auto with = [&](std::vector<std::string> sets) {
+    sets.emplace_back(kAmple);
+    return summary_of(small_engine(one), sets);
+  };
+  const metrics::Summary plain = with({"kv_cache.strategy=paged"});
+  const metrics::Summary grown = with({"kv_cache.strategy=contiguous", "kv_cache.reservation=grow",
+                                       "kv_cache.initial_tokens=1", "kv_cache.placement=first_fit"});
+  CHECK(grown.memory_work.copied == Bytes(101 * 131072));
+  CHECK(grown.memory_work.time.count() == Approx(12985).margin(20));
+  CHECK(to_time(grown.makespan_s) == to_time(plain.makespan_s) + grown.memory_work.time);
+  // 199 tokens take 7 pages of 32 in each of 64 tensors.
+  const metrics::Summary mapped =
+      with({"kv_cache.strategy=virtual", "kv_cache.page_size=64 KiB", "kv_cache.map_cost=10 us"});
+  CHECK(mapped.memory_work.pages_mapped == 7 * 64);
+  CHECK(mapped.memory_work.time == SimTime(7 * 64 * 10'000));
+  CHECK(to_time(mapped.makespan_s) == to_time(plain.makespan_s) + mapped.memory_work.time);
+}
+
+// Without a cache the k-th token costs a forward pass over all before it: n tokens n * n / 2, once prompts are long
+// enough to keep the GPU busy. With one, each costs about the same.
+TEST_CASE("without a cache time grows with the square of the output") {
+  const auto makespan = [](const char* strategy, std::int64_t output) {
+    const TraceFile one({{SimTime(0), 1, output, ""}});
+    return summary_of(small_engine(one), {kAmple, "cost.model=roofline", fmt::format("kv_cache.strategy={}", strategy)})
+        .makespan_s;
+  };
+  CHECK(makespan("paged", 6000) / makespan("paged", 3000) == Approx(2).epsilon(0.1));
+  CHECK(makespan("none", 6000) / makespan("none", 3000) == Approx(4).epsilon(0.1));
+}
+
+// Requests that write far more than a region starts with have to move, and to go when there is no place; still all are
+// served, and compaction moves regions where it helps.
+TEST_CASE("regions that grow preempt where there is no place, and serve everybody") {
+  const TraceFile trace(std::vector<Row>(30, {SimTime(0), 40, 100, ""}));
+  for (const NameDoc& placement : kv::placements()) {
+    for (const char* compaction : {"never", "on_failure", "0.1"}) {
+      const metrics::Summary s = summary_of(
+          small_engine(trace),
+          {"kv_cache.budget=1000 tokens", "engine.max_model_len=400", "kv_cache.initial_tokens=8",
+           "kv_cache.strategy=contiguous", "kv_cache.reservation=grow",
+           fmt::format("kv_cache.placement={}", placement.name), fmt::format("kv_cache.compaction={}", compaction)});
+      CAPTURE(placement.name, compaction);
+      CHECK(s.finished == 30);
+      CHECK(s.preemptions > 0);
+      CHECK(s.memory_work.copied > Bytes(0));
+      if (std::string(compaction) == "never") CHECK(s.memory_work.compactions == 0);
+    }
+  }
 }
 
 TEST_CASE("what a client declares decides nothing on paged memory") {
@@ -155,4 +212,46 @@ TEST_CASE("2,048-token reservations run several times fewer at once than pages, 
     CHECK(share(pages, MemoryState::live).mean_share > 2.5 * share(regions, MemoryState::live).mean_share);
     CHECK(pages.makespan_s < regions.makespan_s);
   }
+}
+
+// What a listener hears, added up: tokens written and given back are the run's, and the ledger after each change is
+// whole.
+TEST_CASE("the changes of the pool add up to what the run computed") {
+  const TraceFile trace(std::vector<Row>(20, {SimTime(0), 30, 60, ""}));
+  for (const char* strategy : {"paged", "contiguous", "virtual"}) {
+    const scenario::Document scenario = parsed(
+        small_engine(trace), {"kv_cache.budget=600 tokens", "engine.max_model_len=200", "output.memory_events=true",
+                              "kv_cache.page_size=64 KiB", fmt::format("kv_cache.strategy={}", strategy)});
+    std::int64_t held = 0;
+    std::int64_t written = 0;
+    serving::RunControl control;
+    control.memory_changed = [&](SimTime /*now*/, const MemoryChange& change, Bytes piece) {
+      const bool gives = change.operation == MemoryOperation::release;
+      held += gives ? -change.tokens.count() : change.tokens.count();
+      written += gives ? 0 : change.tokens.count();
+      REQUIRE(change.after[MemoryState::live] * piece.count() == held * 131072);
+    };
+    const serving::RunResult result = serving::run(scenario, config_folder(), control);
+    CHECK(held == 0);
+    CHECK(written == result.summary.computed_tokens);
+    CHECK(result.summary.finished == 20);
+  }
+}
+
+// Mistral 7B looks back at 4,096 tokens. What has fallen out of the window is free in the step after; a step computes
+// at most 2,048 tokens, so that no more than 4,095 + 2,048 and the rest of a block are ever held. A prefix cache holds
+// all.
+TEST_CASE("what falls out of a sliding window is freed, unless a prefix cache keeps it") {
+  const TraceFile one({{SimTime(0), 6000, 1000, ""}});
+  const auto live = [&](std::vector<std::string> sets) {
+    sets.insert(sets.end(), {"model=mistral-7b", "kv_cache.budget=16384 tokens"});
+    const metrics::Summary s = summary_of(small_engine(one), sets);
+    const double tokens = static_cast<double>(s.capacity.count()) / 131072;
+    return share(s, MemoryState::live).peak_share * tokens;
+  };
+  const double freed = live({});
+  CHECK(freed >= 4096);
+  CHECK(freed < 4095 + 2048 + 16);
+  CHECK(live({"prefix_cache.enable=true"}) == Approx(6999));
+  CHECK(live({"engine.max_model_len=4096", "workload.trace.limit=1"}) == 0);  // too long a prompt is turned away
 }

@@ -127,3 +127,31 @@ TEST_CASE("progress adds up over the variants and never falls") {
   static_cast<void>(compare(file.path, {}, variants({parse_axis("seed=1,2")}), kConfigs, control));
   CHECK(last.simulated > SimTime(0));
 }
+
+TEST_CASE("a variant that does not fit is left out and says why; the others run") {
+  const ScenarioFile file;
+  const auto all = variants({parse_axis("model=llama-3-8b,llama-3-70b"), parse_axis("kv_cache.budget=auto")});
+  const auto compared = compare(file.path, {}, all, kConfigs, {});
+  REQUIRE(compared.size() == 2);
+  CHECK(compared[0].does_not_fit.empty());
+  CHECK(compared[0].summary.arrived == 300);
+  CHECK(compared[1].does_not_fit.find("llama-3-70b does not fit on 1 x a100-80gb-sxm") != std::string::npos);
+  const std::string text = report::print_comparison(compared);
+  CHECK(text.find("model=llama-3-70b, budget=auto does not fit") != std::string::npos);
+  const auto json = nlohmann::json::parse(compared_text(compared));
+  CHECK(json["variants"][0].contains("summary"));
+  CHECK(json["variants"][1].contains("does_not_fit"));
+  CHECK_FALSE(json["variants"][1].contains("summary"));
+}
+
+TEST_CASE("where no variant fits there is nothing to compare") {
+  const ScenarioFile file;
+  const std::vector<std::string> sets{"model=llama-3-70b", "kv_cache.budget=auto"};
+  CHECK_THROWS_AS(compare(file.path, sets, variants({parse_axis("seed=1,2")}), kConfigs, {}), InputError);
+}
+
+TEST_CASE("a variant that is wrong stops all, though another one only does not fit") {
+  const ScenarioFile file;
+  const auto all = variants({parse_axis("model=llama-3-70b,lama-3-8b"), parse_axis("kv_cache.budget=auto")});
+  CHECK_THROWS_AS(compare(file.path, {}, all, kConfigs, {}), InputError);
+}

@@ -15,11 +15,16 @@ Tokens Allocator::written(SequenceId id) const {
 Grant Allocator::admit(SequenceId id, const SequenceNeed& need, Tokens first) {
   if (index_of(id) >= states_.size()) states_.resize(index_of(id) + 1);
   CHECK_LAW(!states_[index_of(id)].open, "sequence {} is admitted twice", index_of(id));
+  const bool known = refused_although_free_ && refused_ == id;
+  refused_although_free_ = false;
   const Grant grant = do_admit(id, need, first);
   if (grant == Grant::granted) {
     states_[index_of(id)] = {first, -1, true};
     total_written_ += first;
-    refused_although_free_ = false;
+    tell(MemoryOperation::admit, id, first);
+  } else if (refused_although_free_) {
+    refused_ = id;
+    if (!known) tell(MemoryOperation::refuse, id, Tokens(0));
   }
   return grant;
 }
@@ -30,8 +35,10 @@ Grant Allocator::grow(SequenceId id, Tokens total) {
             s.written.count());
   const Grant grant = do_grow(id, s.written, total);
   if (grant == Grant::granted) {
-    total_written_ += total - s.written;
+    const Tokens more = total - s.written;
+    total_written_ += more;
     s.written = total;
+    if (more > Tokens(0)) tell(MemoryOperation::grow, id, more);
   }
   return grant;
 }
@@ -43,6 +50,13 @@ void Allocator::release(SequenceId id) {
   total_written_ -= s.written;
   s.open = false;
   refused_although_free_ = false;
+  tell(MemoryOperation::release, id, s.written);
+}
+
+void Allocator::clear_refusal() {
+  if (!refused_although_free_) return;
+  refused_although_free_ = false;
+  tell(MemoryOperation::clear, refused_, Tokens(0));
 }
 
 void Allocator::start_decoding(SequenceId id) {
@@ -71,8 +85,10 @@ Grant Allocator::grow_decoding(std::span<const Growth> others) {
     State& s = state(growth.id);
     CHECK_LAW(s.since < 0 && growth.total >= s.written, "sequence {}: grow to {} from {}", index_of(growth.id),
               growth.total.count(), s.written.count());
-    total_written_ += growth.total - s.written;
+    const Tokens more = growth.total - s.written;
+    total_written_ += more;
     s.written = growth.total;
+    if (more > Tokens(0)) tell(MemoryOperation::grow, growth.id, more);
   }
   return grant;
 }

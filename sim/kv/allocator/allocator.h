@@ -43,7 +43,8 @@ class Allocator : public Memory {
   // next admit shares them, and counts them in `first`. They are full blocks, and never the last token. 0 without a
   // prefix cache.
   virtual Tokens find_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
-  // True if find_prefix, or what an admit after it takes, may have changed since the sequence's last find_prefix.
+  // True if find_prefix, or the answer to an admit after it, may have changed since the sequence was refused last,
+  // though nothing was released.
   [[nodiscard]] virtual bool prefix_changed(SequenceId /*id*/) const { return false; }
   // A request waits to be admitted, and waits no more (it was admitted, or left): where an eviction policy looks at the
   // queue.
@@ -60,6 +61,7 @@ class Allocator : public Memory {
   void stop_decoding(SequenceId id);
   // All decoding sequences grow by one token, and each of `others` (in order of admission, none of them decoding) to
   // its total.
+  // Where order_decides(), it leaves the memory as growths one by one, in order of admission, would, or is refused.
   Grant grow_decoding(std::span<const Growth> others = {});
 
   // Grains that the next grow_decoding (of the decoding alone), a grow of one sequence to `total` tokens, or an admit
@@ -73,11 +75,15 @@ class Allocator : public Memory {
     return admission_demand(SequenceId::none, need, need.true_end);
   }
 
+  // True if demand and availability do not say all: a growth may be refused though its demand is available, and what
+  // memory is like after several calls depends on their order.
+  [[nodiscard]] virtual bool order_decides() const { return false; }
+
   // An admission was refused for its place, not for its size: free >= need > the largest free region. Set by a refused
-  // admit, cleared by the next admit that is granted, by a release, and by clear_refusal() when the refused one leaves
+  // admit, cleared by the next admit, by a release, and by clear_refusal() when the refused one leaves
   // the queue.
   [[nodiscard]] bool refused_although_free() const { return refused_although_free_; }
-  void clear_refusal() { refused_although_free_ = false; }
+  void clear_refusal();
 
   [[nodiscard]] Tokens capacity() const final { return capacity_; }
   [[nodiscard]] Tokens written(SequenceId id) const;
@@ -114,6 +120,7 @@ class Allocator : public Memory {
   std::int64_t decode_steps_ = 0;
   std::int64_t decoding_ = 0;
   bool refused_although_free_ = false;
+  SequenceId refused_ = SequenceId::none;  // the last one so refused
   std::vector<State> states_;
 };
 

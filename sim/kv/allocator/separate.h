@@ -3,6 +3,8 @@
 // The prompt is computed once and copied to the others when the request forks, with the first token after the prompt;
 // the copy's time (a prompt's KV, once through the GPU's memory) is left out.
 //
+// The inner strategy's demands have to add up (order_decides() is false): regions do not grow, pages are not kept.
+//
 // One sequence id here stands for n of the inner ones. Laws: all of them are admitted, grown and released together, or
 // none is; the inner laws hold. Cost: n times the inner cost of an admission, a fork and a release; a decode step costs
 // what the inner one does.
@@ -28,6 +30,7 @@ class Separate final : public Allocator {
   [[nodiscard]] MemoryPartition partition() const override;
   [[nodiscard]] Tokens largest_free() const override { return inner_->largest_free(); }
   [[nodiscard]] bool recomputes_context() const override { return inner_->recomputes_context(); }
+  [[nodiscard]] MemoryWork take_work() override { return inner_->take_work(); }
 
  private:
   struct Request {

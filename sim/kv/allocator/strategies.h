@@ -4,23 +4,35 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/named.h"
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/allocator/contiguous.h"
+#include "sim/kv/allocator/page_geometry.h"
+#include "sim/kv/allocator/paged_windows.h"
 #include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
+#include "sim/kv/placement/placement.h"
 #include "sim/kv/prefix/idle_blocks.h"
 
 namespace blockyard::kv {
 
 struct MemoryOptions {
-  Tokens capacity;                    // usable slots of the pool
+  Tokens capacity;                    // usable slots of the pool; with tables, of one table
   Tokens block_size;                  // paged
   Tokens max_model_len;               // contiguous
   std::string_view reservation;       // contiguous: a name of reservations()
   std::string_view placement;         // contiguous: a name of placements()
-  ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the allocator
+  ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the memory
   CacheEviction eviction = {};        // paged, with prefix caching
+  Tokens initial_tokens{};            // contiguous: reservation grow
+  Compaction compaction{};            // contiguous
+  std::int64_t pages = 0;             // virtual: of one GPU
+  PageGeometry page_geometry{};       // virtual
+  bool keep_pages = true;             // virtual
+  std::vector<BlockTables> tables{};  // paged, without contents: of layers that forget; empty = one table for all
+  Tokens longest_chunk{};             // paged, with tables
   bool forks = false;                 // requests may become several sequences (not combined with contents)
   std::optional<BeamModel> beams{};   // with forks: they are beams
 };
@@ -28,6 +40,17 @@ struct MemoryOptions {
 [[nodiscard]] NameDocs strategies();
 [[nodiscard]] NameDocs reservations();
 [[nodiscard]] NameDocs placements();
+
+// `placement` is a name of placements().
+[[nodiscard]] std::unique_ptr<Placement> make_placement(std::string_view placement, Tokens capacity);
+
+// What of MemoryOptions a strategy reads.
+struct StrategyTraits {
+  bool blocks = false;   // block_size
+  bool regions = false;  // reservation, placement, compaction
+  bool pages = false;    // pages, page_geometry, keep_pages, instead of capacity
+};
+[[nodiscard]] StrategyTraits traits_of_strategy(std::string_view strategy);
 
 // `strategy` is a name of strategies(); an unknown name is a broken law, since scenarios are validated against the
 // tables.

@@ -1,28 +1,16 @@
-// First fit: the lowest address whose free region is large enough; neighbours merge when a region is removed.
-// Cost: O(free regions) to place, O(log) to remove. Source: Knuth, TAOCP vol. 1, sec. 2.5.
+// First fit: the lowest free region that is large enough.
 #pragma once
 
-#include <map>
-
-#include "sim/kv/placement/placement.h"
+#include "sim/kv/placement/fit.h"
 
 namespace blockyard::kv {
 
-class FirstFit final : public Placement {
+class FirstFit final : public Fit {
  public:
-  explicit FirstFit(Tokens capacity);
-
-  std::optional<Region> place(Tokens slots) override;
-  void remove(Region region) override;
-  [[nodiscard]] Tokens rounded(Tokens slots) const override { return slots; }
-  [[nodiscard]] Tokens free() const override { return free_; }
-  [[nodiscard]] Tokens largest_free() const override;
-  [[nodiscard]] Tokens largest_ever() const override { return capacity_; }
+  explicit FirstFit(Tokens capacity) : Fit(capacity, false) {}
 
  private:
-  Tokens capacity_;
-  Tokens free_;
-  std::map<std::int64_t, std::int64_t> holes_;  // start -> slots; never two that touch
+  [[nodiscard]] std::optional<Region> choose(Tokens slots) const override { return free_regions().first_of(0, slots); }
 };
 
 }  // namespace blockyard::kv

@@ -1,0 +1,110 @@
+// blockyard size: will it fit? The memory arithmetic of a model on a GPU, line by line, each with formula and source.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/size_options.h"
+#include "sim/cli/size_report.h"
+
+namespace blockyard::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+model::EngineLog read_log(const std::string& file) {
+  model::EngineLog log;
+  if (file == "-") {
+    log = model::read_engine_log(std::cin);
+  } else {
+    std::ifstream in(file, std::ios::binary);
+    if (!in || in.peek() == std::ifstream::traits_type::eof()) {
+      throw InputError(Place{file, 0, 0}, in.is_open() ? "nothing to read" : "cannot be read");
+    }
+    log = model::read_engine_log(in);
+  }
+  if (log.empty()) {
+    throw InputError(
+        Place{file, 0, 0},
+        "no start-up line of an engine is in it; expected lines like \"GPU KV cache size: 476,000 tokens\", "
+        "\"# GPU blocks: 2588\", \"Available KV cache memory: 58.11 GiB\" or \"Maximum concurrency for "
+        "8,192 tokens per request: 58.11x\"");
+  }
+  return log;
+}
+
+std::vector<model::Sizing> cases_of(const SizeQuestion& q) {
+  std::vector<model::Sizing> cases;
+  for (const model::GpuSpec& gpu : q.gpus) {
+    for (const std::int64_t tp : q.tps) {
+      const model::SizeOptions options = q.options_of(gpu, tp);
+      Diagnostics wrong;
+      model::check(*q.model, options, {"blockyard size", 0, 0}, wrong);
+      if (!wrong.empty() && q.tps.size() > 1) continue;
+      wrong.throw_if_any();
+      cases.push_back(model::size_of(*q.model, gpu, options));
+    }
+  }
+  return cases;
+}
+
+ExitStatus answer(const SizeQuestion& q, const Options& options, Streams streams) {
+  const std::vector<model::Sizing> cases = cases_of(q);
+  if (cases.empty()) options.fail("none of the tensor-parallel sizes can split the model");
+  const auto trace_of = [&](const model::Sizing& sizing) -> std::optional<TraceFit> {
+    const std::optional<std::string> file = options.value_of("trace");
+    if (!file) return std::nullopt;
+    return measure_trace(*file, options.value_of("format").value_or("auto"), sizing);
+  };
+  const bool one = q.gpus.size() == 1 && q.tps.size() == 1;
+  if (options.has("json")) {
+    ordered_json sizes = ordered_json::array();
+    for (const model::Sizing& sizing : cases) sizes.push_back(size_json(sizing, q.contexts, trace_of(sizing)));
+    const ordered_json whole = one ? sizes.front() : ordered_json{{"schema", "blockyard.sizes/1"}, {"sizes", sizes}};
+    streams.out << whole.dump(2) << '\n';
+  } else if (one) {
+    print_size(cases.front(), q.contexts, trace_of(cases.front()), streams.out);
+  } else {
+    print_table(cases, streams.out);
+    for (const std::int64_t tp : q.tps) {
+      model::SizeOptions each = q.options;
+      each.tp = tp;
+      Diagnostics wrong;
+      model::check(*q.model, each, {"tp " + std::to_string(tp), 0, 0}, wrong);
+      for (const Diagnostic& d : wrong.list()) streams.out << to_string(d) << '\n';
+    }
+  }
+  if (one && !cases.front().fits) print_refusal(cases.front(), streams.err);
+  const bool any = std::any_of(cases.begin(), cases.end(), [](const model::Sizing& sizing) { return sizing.fits; });
+  return any ? ExitStatus::done : ExitStatus::run_failed;
+}
+
+}  // namespace
+
+ExitStatus size(const Arguments& arguments, Streams streams) {
+  Options options("blockyard size", "will it fit: the memory arithmetic of a model on a GPU, line by line");
+  declare_size_options(options);
+  options.epilogue(
+      "Exit status 1: a sequence of max-model-len does not fit (of a table: in no case). Amounts carry units:\n"
+      "GB = 10^9 B, GiB = 2^30 B.");
+  if (!options.parse(arguments, streams)) return ExitStatus::done;
+  const std::optional<std::string> file = options.value_of("from-log");
+  if (!file) return answer(read_size_options(options, nullptr), options, streams);
+
+  const model::EngineLog log = read_log(*file);
+  const SizeQuestion q = read_size_options(options, &log);
+  std::optional<model::Sizing> sizing;
+  if (q.model) sizing = cases_of(q).front();
+  if (options.has("json")) {
+    streams.out << log_json(log, sizing).dump(2) << '\n';
+  } else {
+    print_log(log, sizing, streams.out);
+  }
+  return ExitStatus::done;
+}
+
+}  // namespace blockyard::cli
