@@ -16,7 +16,7 @@
 #include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
 #include "sim/model/kv_geometry.h"
-#include "sim/model/weights.h"
+#include "sim/serving/block_costs.h"
 #include "sim/serving/hardware.h"
 
 namespace blockyard::cli {
@@ -83,19 +83,10 @@ model::ModelSpec model_of(const Options& options) {
   options.fail(fmt::format("--model: no model \"{}\"{} (`blockyard list models`)", name, did_you_mean(name, known)));
 }
 
-// Operations to compute a block again, relative to one at the beginning of a prompt: 2 a parameter used and token for
-// the matrices, and for attention 4 a head, dimension, layer, token and token before it.
-std::vector<double> costs_by_depth(const model::ModelSpec& model, const kv::ReferenceString& references) {
-  std::uint32_t deepest = 0;
-  for (const auto& request : references.requests()) deepest = std::max(deepest, request.ids);
-  const double block = static_cast<double>(references.block_size().count());
-  const double matrices = 2.0 * static_cast<double>(model::active_parameter_count(model));
-  const double attention =
-      4.0 * static_cast<double>(model.num_hidden_layers * model.num_attention_heads * model.head_dim);
-  const auto cost = [&](std::uint32_t depth) { return matrices + attention * (depth + 0.5) * block; };
-  std::vector<double> costs;
-  for (std::uint32_t depth = 0; depth < deepest; ++depth) costs.push_back(cost(depth) / cost(0));
-  return costs;
+std::int64_t longest_chain(const kv::ReferenceString& references) {
+  std::int64_t longest = 0;
+  for (const auto& request : references.requests()) longest = std::max<std::int64_t>(longest, request.ids);
+  return longest;
 }
 
 double blocks_a_unit(const Options& options, const std::string& unit, const model::ModelSpec& model, Tokens block) {
@@ -191,11 +182,13 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   if (trace.references.requests().empty()) throw InputError({options.words().front()}, "no request to look up");
   if (options.has("flat")) trace.references = trace.references.flattened();
   study.capacities = capacities_of(options, model, trace.references);
-  study.options.cost = costs_by_depth(model, trace.references);
+  study.options.cost = serving::block_costs(model, trace.references.block_size(), longest_chain(trace.references));
   const kv::ReuseDistances distances(trace.references);
+  const kv::CostBound bound(trace.references, study.options.cost);
   const CacheReport report{options.words().front(),
                            trace,
                            distances,
+                           bound,
                            model.name,
                            study,
                            study::run_cache_study(trace.references, distances, study)};

@@ -51,8 +51,8 @@ std::string depth_table(const CacheReport& report) {
 std::string result_table(const CacheReport& report) {
   const kv::ReferenceString& references = report.trace.references;
   report::TextTable table(1);
-  table.add({"policy", "capacity", "blocks found", "of all", "tokens found", "of all", "of ideal", "requests",
-             "evictions", "stranded"});
+  table.add({"policy", "capacity", "blocks found", "of all", "tokens found", "of all", "of ideal", "work saved",
+             "requests", "evictions", "stranded"});
   const kv::EvictionRow* last = nullptr;
   for (const study::CacheResult& result : report.results) {
     if (last != nullptr && last != result.policy && report.study.capacities.size() > 1) table.add({});
@@ -65,18 +65,28 @@ std::string result_table(const CacheReport& report) {
                percent(ratio(counts.hit_blocks, references.blocks())), grouped(counts.hit_tokens),
                percent(ratio(counts.hit_tokens, references.prompt_tokens().count())),
                percent(ratio(counts.hit_tokens, report.lru.reused_tokens())),
+               sampled ? "-" : percent(counts.hit_cost / report.bound.all()),
                sampled ? "-" : grouped(counts.hit_requests), sampled ? "-" : grouped(counts.evictions),
                sampled || counts.cached_blocks == 0 ? "-" : percent(counts.stranded_blocks / counts.cached_blocks)});
+  }
+  table.add({});
+  for (const std::int64_t capacity : report.study.capacities) {
+    table.add({"bound", capacity_text(capacity), "", "", "", "", "",
+               percent(report.bound.saved(capacity) / report.bound.all())});
   }
   return table.text();
 }
 
 std::string explanation(const CacheReport& report) {
   std::string text =
-      "\nfound: leading blocks of a prompt that are there; of ideal: of the tokens that a cache without limit finds; "
-      "requests: with at "
-      "least\none block found; stranded: share of the cached blocks that no prompt can reach, as one before them is "
+      "\ncapacity: blocks; found: leading blocks of a prompt that are there; of ideal: of the tokens that a cache "
+      "without limit finds;\n"
+      "requests: with at least one block found; stranded: cached blocks that no prompt reaches, as one before them is "
       "gone\n";
+  text += fmt::format(
+      "work saved: of the operations to compute all prompts with {}, deeper blocks costing more; bound: no policy "
+      "saves more\n",
+      report.model);
   if (report.study.sample_share) {
     text +=
         fmt::format("estimated from {} samples of {:g} of the contents each; +- is one standard error; lru is exact\n",
@@ -153,6 +163,11 @@ std::string cache_json(const CacheReport& report) {
   }
   ordered_json results = ordered_json::array();
   for (const study::CacheResult& result : report.results) results.push_back(result_json(report, result));
+  ordered_json bounds = ordered_json::array();
+  for (const std::int64_t capacity : report.study.capacities) {
+    bounds.push_back({{"capacity_blocks", capacity == kUnlimited ? ordered_json() : ordered_json(capacity)},
+                      {"hit_cost", report.bound.saved(capacity)}});
+  }
   ordered_json curve = ordered_json::array();
   for (const std::int64_t capacity : curve_capacities(std::max<std::int64_t>(1, lru.largest()))) {
     curve.push_back({{"capacity_blocks", capacity},
@@ -178,6 +193,8 @@ std::string cache_json(const CacheReport& report) {
                             {"token_hit_ratio", ratio(lru.reused_tokens(), references.prompt_tokens().count())}}},
                           {"reuse_distance_blocks", distances},
                           {"shared_by_depth", depths},
+                          {"cost_bounds", bounds},
+                          {"all_cost", report.bound.all()},
                           {"results", results},
                           {"lru_curve", curve}};
   return json.dump(2) + "\n";

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/kv/cache/cost_bound.h"
 #include "sim/study/cache_study.h"
 #include "sim/study/cache_trace.h"
 
@@ -17,6 +18,7 @@ struct CacheReport {
   const std::string& file;
   const study::CacheTrace& trace;
   const kv::ReuseDistances& lru;
+  const kv::CostBound& bound;
   const std::string& model;
   const study::CacheStudy& study;
   std::vector<study::CacheResult> results;

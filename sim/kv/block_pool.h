@@ -1,8 +1,8 @@
 // A pool of named KV blocks with reference counts and the engine's free queue: blocks are taken from its head, those
 // freed join its tail, and a free block whose content is found again leaves it from the middle. The queue is a ring of
 // ids in which a block that left leaves a gap; the ring is closed up when it is full, so that every call is amortised
-// O(1). Law: free + used == capacity; a block is free exactly if its count is 0. Source: vLLM 0.13, BlockPool and
-// FreeKVCacheBlockQueue. Block 0 is the engine's null block: it is never handed out.
+// O(1). Law: free + used == capacity; a block is free exactly if its count is 0 (and nobody keeps it aside). Source:
+// vLLM 0.13, BlockPool and FreeKVCacheBlockQueue. Block 0 is the engine's null block: it is never handed out.
 #pragma once
 
 #include <cstdint>
@@ -57,6 +57,15 @@ class BlockPool {
     push(block);
     return true;
   }
+
+  // For an owner that keeps idle blocks itself (an eviction policy does): a reference more or less that leaves the
+  // queue alone, true if none is left; and the return of such a block to the queue.
+  void share(BlockId block) { ++blocks_[block].references; }
+  bool unshare(BlockId block) {
+    CHECK_LAW(blocks_[block].references > 0, "block {} is given back once too often", block);
+    return --blocks_[block].references == 0;
+  }
+  void join_queue(BlockId block) { push(block); }
 
   // Head to tail. O(capacity).
   void free_queue(std::vector<BlockId>& out) const;

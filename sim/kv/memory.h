@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sim/base/cache_ledger.h"
 #include "sim/base/ids.h"
 #include "sim/base/memory_change.h"
 #include "sim/base/memory_states.h"
@@ -61,6 +63,10 @@ class Memory {
   [[nodiscard]] virtual Tokens capacity() const = 0;
   [[nodiscard]] virtual MemoryPartition partition() const = 0;
   [[nodiscard]] virtual Tokens largest_free() const = 0;
+  // Time passes; told before a step is planned. Only what forgets by time listens.
+  virtual void advance(SimTime /*now*/) {}
+  // What the prefix cache did so far; none without one. O(capacity).
+  [[nodiscard]] virtual std::optional<CacheLedger> cache_ledger() const { return std::nullopt; }
   // True if several sequences of a request share blocks here: then sharing() tells how many.
   [[nodiscard]] virtual bool shares_blocks() const { return false; }
   [[nodiscard]] virtual BlockSharing sharing() const { return {}; }

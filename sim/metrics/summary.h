@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/cache_ledger.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
 #include "sim/metrics/quantiles.h"
@@ -47,6 +48,7 @@ struct Identity {
   std::string model;
   std::string gpu;
   std::int64_t gpus = 1;
+  std::string eviction;                 // of the prefix cache; "" without one
   std::vector<std::string> provenance;  // constants used, their source and error
   std::vector<std::string> notes;       // what a reader should know: rows dropped, keys unused, ...
 };
@@ -69,6 +71,34 @@ struct PrefixCacheUse {
     const std::int64_t looked_up = looked_up_tokens - looked_up_tokens_resumed;
     if (looked_up == 0) return std::nullopt;
     return static_cast<double>(hit_tokens - hit_tokens_resumed) / static_cast<double>(looked_up);
+  }
+};
+
+// What the prefix cache did; none without one.
+struct PrefixCacheWork {
+  CacheLedger ledger;
+  // What the tokens found would have taken to compute, in full chunks of max_num_batched_tokens by themselves.
+  Seconds saved_prefill_s = 0;
+  // Beside a run of the same scenario with eviction opt: what that one found more. Negative where that run, with other
+  // admissions, found less.
+  struct Regret {
+    std::int64_t hit_tokens = 0;
+    Seconds saved_prefill_s = 0;
+  };
+  std::optional<Regret> regret = {};
+
+  [[nodiscard]] std::int64_t hit_tokens() const {
+    std::int64_t sum = 0;
+    for (const std::int64_t tokens : ledger.hit_tokens) sum += tokens;
+    return sum;
+  }
+  [[nodiscard]] std::optional<double> requests_hit() const {
+    if (ledger.requests == 0) return std::nullopt;
+    return static_cast<double>(ledger.requests_hit) / static_cast<double>(ledger.requests);
+  }
+  [[nodiscard]] std::optional<double> stranded_share() const {
+    if (ledger.known_blocks == 0) return std::nullopt;
+    return static_cast<double>(ledger.stranded_blocks) / static_cast<double>(ledger.known_blocks);
   }
 };
 
@@ -101,6 +131,7 @@ struct Summary {
   std::int64_t recomputed_tokens = 0;
 
   PrefixCacheUse prefix_cache;
+  std::optional<PrefixCacheWork> prefix_cache_work;
 
   Seconds makespan_s = 0;
   std::int64_t steps = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace blockyard::report {
 namespace {
 
@@ -9,6 +11,12 @@ using metrics::Distribution;
 using metrics::Summary;
 
 using Rows = std::vector<ComparisonRow>;
+
+// "other_request" -> "other request"
+std::string words_of(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
 
 void add_count(Rows& rows, const char* group, const char* name, std::int64_t Summary::* member, bool ratio) {
   rows.push_back({group, name, Figure::count, "", ratio, Show::always,
@@ -33,6 +41,34 @@ void add_times(Rows& rows, const char* group, const std::string& name, Distribut
     rows.push_back({group, name + label, Figure::time, "", true, show,
                     [member, of = statistic](const Summary& s) { return s.*member.*of; }, member});
   }
+}
+
+void add_cache(Rows& rows) {
+  using Work = metrics::PrefixCacheWork;
+  constexpr const char* kGroup = "prefix cache";
+  const auto add = [&](const std::string& name, Figure figure, bool ratio, Show show, auto of) {
+    rows.push_back({kGroup, name, figure, "", ratio, show, [of](const Summary& s) -> std::optional<double> {
+                      if (!s.prefix_cache_work) return std::nullopt;
+                      return of(*s.prefix_cache_work);
+                    }});
+  };
+  for (std::size_t i = 0; i < kHitCauses; ++i) {
+    add(fmt::format("tokens found, {}", words_of(kHitCauseNames[i])), Figure::count, true, Show::if_not_zero,
+        [i](const Work& w) { return static_cast<double>(w.ledger.hit_tokens[i]); });
+  }
+  add("requests with a hit", Figure::share, false, Show::if_sampled, [](const Work& w) { return w.requests_hit(); });
+  add("prefill saved", Figure::time, true, Show::if_sampled, [](const Work& w) { return w.saved_prefill_s; });
+  add("blocks evicted", Figure::count, true, Show::if_sampled,
+      [](const Work& w) { return static_cast<double>(w.ledger.evicted_blocks); });
+  add("stranded, of cached", Figure::share, false, Show::if_sampled, [](const Work& w) { return w.stranded_share(); });
+  add("regret, tokens", Figure::count, false, Show::if_sampled, [](const Work& w) -> std::optional<double> {
+    if (!w.regret) return std::nullopt;
+    return static_cast<double>(w.regret->hit_tokens);
+  });
+  add("regret, prefill", Figure::time, false, Show::if_sampled, [](const Work& w) -> std::optional<double> {
+    if (!w.regret) return std::nullopt;
+    return w.regret->saved_prefill_s;
+  });
 }
 
 void add_peaks(Rows& rows) {
@@ -98,6 +134,7 @@ Rows make_rows() {
       {"throughput", "makespan", Figure::time, "", true, Show::always, [](const Summary& s) { return s.makespan_s; }});
   rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, Show::if_sampled,
                   [](const Summary& s) { return s.prefix_cache.hit_ratio(); }});
+  add_cache(rows);
   add_count(rows, "batch", "steps", &Summary::steps, true);
   add_number(rows, "batch", "running, mean", "", &Summary::mean_running);
   add_count(rows, "batch", "running, at most", &Summary::max_running, true);

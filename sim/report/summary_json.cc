@@ -128,6 +128,21 @@ ordered_json identity_json(const metrics::Identity& identity) {
   return j;
 }
 
+void add_cache_work(const metrics::Summary& s, ordered_json& j) {
+  const metrics::PrefixCacheWork& work = *s.prefix_cache_work;
+  j["eviction"] = s.identity.eviction;
+  for (std::size_t i = 0; i < kHitCauses; ++i) j["hit_tokens_by_cause"][kHitCauseNames[i]] = work.ledger.hit_tokens[i];
+  j["requests"] = work.ledger.requests;
+  j["requests_hit"] = work.ledger.requests_hit;
+  j["request_hit_ratio"] = number_or_null(work.requests_hit());
+  j["saved_prefill_s"] = work.saved_prefill_s;
+  j["evicted_blocks"] = work.ledger.evicted_blocks;
+  j["stranded_share"] = number_or_null(work.stranded_share());
+  if (work.regret) {
+    j["regret"] = {{"hit_tokens", work.regret->hit_tokens}, {"saved_prefill_s", work.regret->saved_prefill_s}};
+  }
+}
+
 }  // namespace
 
 ordered_json summary_json(const metrics::Summary& s) {
@@ -149,6 +164,7 @@ ordered_json summary_json(const metrics::Summary& s) {
                        {"looked_up_tokens_resumed", prefix.looked_up_tokens_resumed},
                        {"hit_tokens_resumed", prefix.hit_tokens_resumed},
                        {"hit_ratio", number_or_null(prefix.hit_ratio())}};
+  if (s.prefix_cache_work) add_cache_work(s, j["prefix_cache"]);
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
   j["latency"] = {{"admission_s", distribution_json(s.admission)},

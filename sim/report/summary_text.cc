@@ -42,6 +42,23 @@ std::string rejections(const Summary& s) {
   return text.empty() ? text : " (" + text + ")";
 }
 
+std::string cache_line(const Summary& s) {
+  const metrics::PrefixCacheWork& work = *s.prefix_cache_work;
+  std::string causes;
+  for (std::size_t i = 0; i < kHitCauses; ++i) {
+    if (work.ledger.hit_tokens[i] == 0) continue;
+    std::string name = kHitCauseNames[i];
+    std::ranges::replace(name, '_', ' ');
+    causes += fmt::format("{}{} by {}", causes.empty() ? "" : ", ", count_text(work.ledger.hit_tokens[i]), name);
+  }
+  return labelled("cache",
+                  fmt::format("{}: tokens found {}; a hit in {} of the requests; {} of prefill saved; {} blocks "
+                              "evicted; {} of the cached ones stranded",
+                              s.identity.eviction, causes.empty() ? "0" : causes,
+                              share_text(work.requests_hit().value_or(0)), time_text(work.saved_prefill_s),
+                              count_text(work.ledger.evicted_blocks), share_text(work.stranded_share().value_or(0))));
+}
+
 std::string work(const Summary& s) {
   std::string text;
   text += labelled("requests", fmt::format("{} arrived = {} finished + {} rejected{} + {} timed out + {} unfinished",
@@ -64,6 +81,7 @@ std::string work(const Summary& s) {
                                           count_text(prefix.looked_up_tokens_resumed))
                             : ""));
   }
+  if (s.prefix_cache_work) text += cache_line(s);
   const std::string words = duration_words(s.makespan_s);
   text += labelled("makespan", fmt::format("{}{} in {} steps", time_text(s.makespan_s),
                                            words.empty() ? "" : " (" + words + ")", count_text(s.steps)));

@@ -20,6 +20,7 @@ struct Vocabulary {
   NameDocs strategies;
   NameDocs reservations;
   NameDocs placements;
+  NameDocs evictions;
   NameDocs kv_dtypes;  // without "auto"
   NameDocs preemption_modes;
   NameDocs victims;

@@ -25,6 +25,7 @@ void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
   if (waiting_->size() == 0 || victims_by_priority_) head_blocked_ = false;
   waiting_->push({request, id, SequenceId::none, false});
+  memory_->expect(id);
 }
 
 // Tokens that a running sequence still lacks, before the budget cuts them. None while its KV is on the way back.
@@ -406,6 +407,7 @@ bool RunningFirst::abort(RequestId request) {
   }
   const std::optional<Waiting> waiting = waiting_->remove(request);
   if (!waiting) return false;
+  memory_->expect_no_more(request);
   if (waiting->sequence != SequenceId::none) {
     drop_all_kv(waiting->sequence);
     memory_->forget(waiting->sequence);

@@ -22,6 +22,7 @@ void RunningFirst::preempt(SequenceId id, SimTime now) {
     give_up(id, Tokens(0), computed, SwapCause::victim);
   }
   waiting_->push_preempted({s.request, s.id, id, false});
+  memory_->expect(s.id);
 }
 
 // Out of the running list and of all that goes with it.

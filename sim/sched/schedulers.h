@@ -36,6 +36,7 @@ struct SchedulerTraits {
   bool null_block = false;             // one block of the pool is the engine's own
   bool paged_only = false;             // works on paged memory alone
   bool own_preemption = false;         // knows recompute and swap, and its victims are part of its rules
+  bool own_eviction = false;           // evicts cached blocks by an order of its own
   bool can_fork = false;               // runs requests of several samples or beams
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats

@@ -8,9 +8,11 @@
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
+#include "sim/kv/eviction/policies.h"
 #include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
+#include "sim/serving/block_costs.h"
 #include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/memory_options.h"
@@ -212,6 +214,37 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   return cost::make_roofline(s.model, s.gpu.spec, constants.calibration, options);
 }
 
+bool prefix_caching(const Document& scenario, const RequestsOverride* given) {
+  if (scenario.choice("kv_cache.strategy") != "paged") return false;
+  if (!scenario.is_word("prefix_cache.enable", "auto")) return scenario.boolean("prefix_cache.enable");
+  if (given == nullptr && asks_samples(scenario)) return false;
+  return given != nullptr ? given->tells_contents : tells_contents(scenario);
+}
+
+// The engine's own order is that of the free queue itself; other policies keep idle blocks by themselves.
+kv::CacheEviction eviction(const Document& scenario, const Served& s, Tokens block_size,
+                           const CacheRecording& recording, metrics::Identity& identity) {
+  kv::CacheEviction made;
+  const std::string& name = scenario.choice("prefix_cache.eviction");
+  if (recording.first_run) {
+    made.record = recording.uses;
+    return made;
+  }
+  if (name == "lru") return made;
+  made.policy = kv::find_eviction(name);
+  made.options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  if (name == "ttl") made.options.ttl = scenario.time("prefix_cache.ttl");
+  made.cost = block_costs(s.model, block_size, blocks_for(s.max_model_len, block_size).count());
+  if (!made.policy->needs_future) return made;
+  made.future = recording.uses;
+  identity.notes.push_back(
+      fmt::format("prefix_cache.eviction: opt was told the lookups of a first run with lru, {} admissions; it is the "
+                  "optimum of that "
+                  "sequence, and its own run admits in its own order",
+                  recording.uses == nullptr ? 0 : recording.uses->admissions()));
+  return made;
+}
+
 metrics::Slo slo(const Document& scenario) {
   const auto limit = [&](std::string_view path) -> std::optional<SimTime> {
     if (!scenario.has_value(path)) return std::nullopt;
@@ -272,16 +305,18 @@ void preemption_options(const Document& scenario, sched::EngineOptions& options,
 
 }  // namespace
 
+bool needs_recording(const Document& scenario, const RequestsOverride* given) {
+  return prefix_caching(scenario, given) && scenario.choice("prefix_cache.eviction") == "opt";
+}
+
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
-                  const cost::Constants* constants) {
+                  const cost::Constants* constants, const CacheRecording& recording) {
   Diagnostics errors;
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
   const bool forks = given == nullptr && asks_samples(scenario);
-  const bool cached = paged && (scenario.is_word("prefix_cache.enable", "auto")
-                                    ? !forks && (given != nullptr ? given->tells_contents : tells_contents(scenario))
-                                    : scenario.boolean("prefix_cache.enable"));
+  const bool cached = prefix_caching(scenario, given);
   if (cached) a.contents = std::make_unique<PromptContents>();
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
@@ -355,6 +390,16 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         "with a prefix cache, several samples a request, swaps or tail_blocks, blocks that fall out of the sliding "
         "window are held");
   }
+  if (cached) {
+    if (traits.own_eviction && scenario.choice("prefix_cache.eviction") != "lru") {
+      errors.add(scenario.place("prefix_cache.eviction"),
+                 fmt::format("prefix_cache.eviction: {} has an order of its own; other policies work with {}",
+                             scheduler, "vllm-v1 and orca"));
+    } else {
+      options.memory.eviction = eviction(scenario, s, block_size, recording, a.identity);
+      a.identity.eviction = scenario.choice("prefix_cache.eviction");
+    }
+  }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (sched::mode_swaps(options.mode)) {
@@ -388,6 +433,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.swaps = a.swap_path != nullptr;
   a.metrics.host_capacity = Bytes(a.host_blocks.count() * a.replica.block_bytes);
 
+  a.longest_chunk = engine.max_num_batched_tokens;
   a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
   a.replica.memory_times = memory_times(scenario, memory);
 

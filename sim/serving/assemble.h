@@ -9,6 +9,7 @@
 
 #include "sim/cost/constants.h"
 #include "sim/cost/cost_model.h"
+#include "sim/kv/cache/recorded_uses.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
@@ -37,14 +38,24 @@ struct Assembly {
   Blocks host_blocks;  // that swapped sequences go to
   AdmissionOptions admission;
   ReplicaOptions replica;
+  Tokens longest_chunk;  // of prefill, in one step
   metrics::Collector::Options metrics;
   cost::Constants constants;   // that the times come from
   metrics::Identity identity;  // names and provenance for the report
 };
 
+// Eviction `opt` has to know what will be asked for: a first run of the scenario, with lru, records it, and the second
+// is told.
+struct CacheRecording {
+  kv::RecordedUses* uses = nullptr;
+  bool first_run = false;  // records into `uses`, evicts by lru
+};
+[[nodiscard]] bool needs_recording(const scenario::Document& scenario, const RequestsOverride* requests);
+
 // `requests` takes the place of the scenario's workload, `constants` that of all it says of times. Throws InputError
 // with everything that is wrong.
 [[nodiscard]] Assembly assemble(const scenario::Document& scenario, const std::filesystem::path& configs,
-                                const RequestsOverride* requests = nullptr, const cost::Constants* constants = nullptr);
+                                const RequestsOverride* requests = nullptr, const cost::Constants* constants = nullptr,
+                                const CacheRecording& recording = {});
 
 }  // namespace blockyard::serving

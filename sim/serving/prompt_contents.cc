@@ -26,6 +26,7 @@ std::int64_t length_of(const Content& content) {
 void PromptContents::arrived(RequestId id, const workload::Request& request, Tokens output) {
   Entry entry;
   entry.total = (request.prompt_tokens + output).count();
+  entry.origin = {request.session, request.tenant};
   if (request.content != workload::ContentId::none) {
     entry.content = request.content;
     entry.shared = static_cast<std::int32_t>(length_of(store_.at(entry.content)));

@@ -26,6 +26,10 @@ class PromptContents final : public kv::ContentSource {
   // Nothing will be asked of the request any more.
   void ended(RequestId id);
   void content_of(RequestId request, Content& out) override;
+  // Requests are told apart by tenant.
+  [[nodiscard]] kv::ContentOrigin origin_of(RequestId request) const override {
+    return entries_[index_of(request)].origin;
+  }
 
  private:
   struct Entry {
@@ -33,6 +37,7 @@ class PromptContents final : public kv::ContentSource {
     std::int32_t shared = 0;  // tokens of `content` or of the prefix at the prompt's start
     std::uint32_t prefix = 0;
     std::int64_t total = 0;  // prompt + output
+    kv::ContentOrigin origin;
   };
 
   workload::ContentStore store_;

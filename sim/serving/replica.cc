@@ -112,6 +112,7 @@ bool Replica::drop_unseen(RequestId id) {
 SimTime Replica::start_step(SimTime now) {
   now_ = now;
   collector_->advance(now);
+  memory_->advance(now);
   SimTime lasts;
   if (scheduler_->plain_step(plain_batch_)) {
     in_flight_ = InFlight::plain_step;

@@ -1,5 +1,7 @@
 #include "sim/serving/run.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "sim/serving/assemble.h"
@@ -34,10 +36,38 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
   warn(metrics::RejectReason::queue_full, "the queue was full (admission.max_queue)");
 }
 
+// The tokens found, computed in full chunks by themselves: as many chunks as they fill, each behind a context that
+// makes their attention what it would have been.
+Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& cost) {
+  std::int64_t tokens = 0;
+  for (const std::int64_t n : ledger.hit_tokens) tokens += n;
+  if (tokens == 0) return 0;
+  const auto n = static_cast<double>(tokens);
+  const auto length = static_cast<double>(std::min(chunk.count(), tokens));
+  const double context = std::max(0.0, (ledger.hit_tokens_squared / n - length) / 2);
+  cost::StepWork work;
+  cost.add_chunk(work, Tokens(std::llround(length)), Tokens(std::llround(context)));
+  return to_seconds(cost.step(work) - cost.empty_step()) * n / length;
+}
+
+RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {
+  Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
+  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
+  return simulation.run(
+      [&](const RunProgress& progress) { return !control.go_on || control.go_on(progress, a.expected_requests); });
+}
+
 }  // namespace
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
-  Assembly a = assemble(scenario, configs, control.requests, control.constants);
+  kv::RecordedUses uses;
+  if (needs_recording(scenario, control.requests)) {
+    Assembly first = assemble(scenario, configs, control.requests, control.constants, {&uses, true});
+    first.metrics.timeseries_interval = SimTime(0);
+    metrics::Collector nobody(first.metrics);
+    static_cast<void>(simulate(first, nobody, control));
+  }
+  Assembly a = assemble(scenario, configs, control.requests, control.constants, {&uses, false});
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
   if (control.time_series) collector.time().keep_rows();
@@ -46,12 +76,12 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
       control.memory_changed(now, change, piece);
     };
   }
-  Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
-  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
-  const RunEnd end = simulation.run(
-      [&](const RunProgress& progress) { return !control.go_on || control.go_on(progress, a.expected_requests); });
+  const RunEnd end = simulate(a, collector, control);
 
   metrics::Summary summary = collector.summarise();
+  if (const auto ledger = a.memory->cache_ledger()) {
+    summary.prefix_cache_work = {*ledger, saved_prefill(*ledger, a.longest_chunk, *a.cost)};
+  }
   summary.identity = std::move(a.identity);
   if (a.swap_path != nullptr && summary.makespan_s > 0) {
     const cost::HostLink& link = a.swap_path->link();

@@ -1,9 +1,9 @@
 #include "sim/study/cache_trace.h"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
+#include "sim/kv/prefix/content_keys.h"
 #include "sim/serving/prompt_contents.h"
 
 namespace blockyard::study {
@@ -11,34 +11,11 @@ namespace {
 
 constexpr Tokens kUsualBlock{16};
 
-std::uint64_t mixed(std::uint64_t hash, std::int64_t word) {
-  hash = (hash ^ static_cast<std::uint64_t>(word)) * 0x9e3779b97f4a7c15ULL;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  return hash ^ (hash >> 27);
-}
-
 // The ids of the trace, back from the runs that they became (content_store.h).
 void ids_of(const Content& content, std::int64_t block, std::vector<std::int64_t>& out) {
   out.clear();
   for (const TokenRun& run : content) {
     for (std::int64_t at = run.start; at < run.start + run.count; at += block) out.push_back(at / block);
-  }
-}
-
-// One key for each block of the first `prompt` tokens, one cut short at the end included. Runs are the same wherever
-// blocks end, so that a key depends on the tokens before its end alone.
-void keys_of(const Content& content, std::int64_t prompt, std::int64_t block, std::vector<std::int64_t>& out) {
-  out.clear();
-  std::uint64_t before = 1;  // of the whole runs so far
-  std::int64_t begin = 0;    // of the run
-  std::int64_t cut = std::min(block, prompt);
-  for (const TokenRun& run : content) {
-    for (; cut <= begin + run.count; cut = std::min(cut + block, prompt)) {
-      out.push_back(static_cast<std::int64_t>(mixed(mixed(before, run.start), cut - begin)));
-      if (cut == prompt) return;
-    }
-    before = mixed(mixed(before, run.start), run.count);
-    begin += run.count;
   }
 }
 
@@ -59,6 +36,7 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
   const Tokens block = options.block_size.value_or(ids_block > Tokens(0) ? ids_block : kUsualBlock);
   kv::ReferenceString references(block, options.lookup);
   std::vector<std::int64_t> ids;
+  std::vector<std::uint64_t> keys;
   std::uint32_t number = 0;
   Content content;
   for (; count > 0; count = source->read(some)) {
@@ -72,7 +50,8 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
         contents.arrived(RequestId{number}, request, request.output_tokens);
         contents.content_of(RequestId{number}, content);
         contents.ended(RequestId{number});
-        keys_of(content, request.prompt_tokens.count(), block.count(), ids);
+        kv::block_keys(content, request.prompt_tokens, block, keys);
+        ids.assign(keys.begin(), keys.end());
       }
       references.add(ids, request.prompt_tokens, request.arrival, request.tenant);
     }

@@ -91,6 +91,26 @@ class Overall {
   bool stopped_ = false;
 };
 
+// Beside each variant with a prefix cache, the one that differs in nothing but eviction = opt, if it was run.
+void add_regrets(const std::vector<Variant>& variants, std::vector<std::optional<metrics::Summary>>& summaries) {
+  constexpr std::string_view kKey = "prefix_cache.eviction";
+  const auto with_opt = [&](std::vector<std::pair<std::string, std::string>> settings) {
+    for (auto& [key, value] : settings) {
+      if (key == kKey) value = "opt";
+    }
+    return settings;
+  };
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    for (std::size_t best = 0; best < variants.size(); ++best) {
+      if (!summaries[i] || !summaries[best] || variants[best].settings != with_opt(variants[i].settings)) continue;
+      auto& own = summaries[i]->prefix_cache_work;
+      const auto& opt = summaries[best]->prefix_cache_work;
+      if (!own || !opt || summaries[best]->identity.eviction != "opt") continue;
+      own->regret = {opt->hit_tokens() - own->hit_tokens(), opt->saved_prefill_s - own->saved_prefill_s};
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<report::Variant> compare(const std::filesystem::path& scenario, std::span<const std::string> sets,
@@ -117,6 +137,7 @@ std::vector<report::Variant> compare(const std::filesystem::path& scenario, std:
     summaries[i] = std::move(result.summary);
   });
 
+  add_regrets(variants, summaries);
   std::vector<report::Variant> compared;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i]), ""});

@@ -135,6 +135,7 @@ TEST_CASE("stalls are added up for each preempted request") {
   c.preempted(once, ms(0), true);
   c.recomputed(once, Tokens(5));
   c.restored(once, ms(200), ms(200));
+  c.step(2, 2);
   c.advance(ms(1'000));
   const Summary s = c.summarise();
   CHECK(s.preemptions == 3);

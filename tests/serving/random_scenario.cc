@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/kv/eviction/policies.h"
 #include "sim/sched/preemption/victim.h"
 
 namespace blockyard::serving_tests {
@@ -121,7 +122,12 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
     out.add("  swap_space: {}", one_of("4 GiB", "20 MiB", "0 B"));
     out.add("  overlap: {}", !v0 && !tail && number(0, 1) == 0);
   }
-  out.add("prefix_cache: {{enable: {}}}", prefix_cache_allowed ? one_of("auto", "true") : "false");
+  const NameDocs evictions = kv::evictions();
+  const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
+                                   ? "lru"
+                                   : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
+  out.add("prefix_cache: {{enable: {}, eviction: {}, ttl: {}}}",
+          prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"));
 }
 
 }  // namespace

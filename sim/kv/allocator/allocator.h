@@ -49,6 +49,10 @@ class Allocator : public Memory {
   // True if find_prefix, or the answer to an admit after it, may have changed since the sequence was refused last,
   // though nothing was released.
   [[nodiscard]] virtual bool prefix_changed(SequenceId /*id*/) const { return false; }
+  // A request waits to be admitted, and waits no more (it was admitted, or left): where an eviction policy looks at the
+  // queue.
+  virtual void expect(RequestId /*request*/) {}
+  virtual void expect_no_more(RequestId /*request*/) {}
   // The sequence ends for good: what is remembered of its content may go.
   virtual void forget(SequenceId /*id*/) {}
 

@@ -12,8 +12,37 @@ PagedCached::PagedCached(Blocks blocks, Tokens block_size, bool caching, Content
       contents_(contents),
       pool_(blocks),
       tree_(block_size),
-      buckets_(static_cast<std::size_t>(block_size.count())) {
+      buckets_(static_cast<std::size_t>(block_size.count())),
+      until_look_(blocks.count()),
+      users_(caching ? static_cast<std::size_t>(blocks.count()) : 0) {
   CHECK_LAW(!caching || contents != nullptr, "a prefix cache of {} blocks without contents", blocks.count());
+}
+
+void PagedCached::set_eviction(const CacheEviction& eviction) {
+  record_ = eviction.record;
+  if (eviction.policy == nullptr) return;
+  PolicyOptions options = eviction.options;
+  options.capacity = pool_.capacity().count();
+  options.slots = options.capacity + 1;
+  idle_ = std::make_unique<IdleBlocks>(eviction.policy->make(options), eviction.cost, eviction.future);
+  if (eviction.policy->watches_queue) expected_ = std::make_unique<ExpectedRequests>(*contents_, block_size_, *idle_);
+}
+
+void PagedCached::advance(SimTime now) {
+  if (idle_ == nullptr) return;
+  some_.clear();
+  idle_->advance(now, some_);
+  for (const BlockId block : some_) {
+    drop_content(block);
+    pool_.join_queue(block);
+  }
+}
+
+void PagedCached::expect(RequestId request) {
+  if (expected_ != nullptr) expected_->add(request);
+}
+void PagedCached::expect_no_more(RequestId request) {
+  if (expected_ != nullptr) expected_->remove(request);
 }
 
 std::string PagedCached::why_never(const SequenceNeed& need) const {
@@ -29,6 +58,10 @@ void PagedCached::make_path(Held& held, RequestId request) {
   tree_.intern(content_, held.path);
   held.path_blocks = held.path.empty() ? 0 : held.path.back().end;
   held.has_path = true;
+  held.request = request;
+  held.origin = contents_->origin_of(request);
+  if (idle_ != nullptr || record_ != nullptr)
+    block_keys(content_, block_size_ * held.path_blocks, block_size_, held.keys);
 }
 
 Tokens PagedCached::find_prefix(SequenceId id, RequestId request, Tokens length) {
@@ -37,6 +70,7 @@ Tokens PagedCached::find_prefix(SequenceId id, RequestId request, Tokens length)
   Held& held = held_[index_of(id)];
   if (!held.has_path) make_path(held, request);
   const auto limit = static_cast<std::int32_t>((length.count() - 1) / block_size_.count());
+  held.looked_up = limit;
   held.hit = held.hit_free = 0;
   held.missing = kNoNode;
   held.looked_at = evictions_;
@@ -67,6 +101,7 @@ void PagedCached::forget(SequenceId id) {
   Held& held = held_[index_of(id)];
   tree_.drop(held.path);
   held.has_path = false;
+  held.resumed = false;
   held.path_blocks = 0;
   held.hit = held.hit_free = 0;
   held.missing = kNoNode;
@@ -92,12 +127,11 @@ Grant PagedCached::do_admit(SequenceId id, const SequenceNeed& need, Tokens firs
   std::int32_t found = 0;
   for (const Piece& piece : held.path) {
     for (const std::int32_t end = std::min(piece.end, held.hit); found < end; ++found) {
-      const BlockId block = tree_.find(piece.node, found);
-      if (pool_.references(block) == 0) --cached_;
-      pool_.touch(block);
-      held.table.push_back(block);
+      held.table.push_back(tree_.find(piece.node, found));
     }
   }
+  if (caching_) count_hits(held);
+  share_found(held);
   held.published = held.hit;
   table_blocks_ += held.hit;
   extend(held, blocks_for(first, block_size_).count() - held.hit);
@@ -106,18 +140,98 @@ Grant PagedCached::do_admit(SequenceId id, const SequenceNeed& need, Tokens firs
   return Grant::granted;
 }
 
+// Of a sequence about to be admitted, with the blocks found in its table.
+void PagedCached::count_hits(Held& held) {
+  if (record_ != nullptr) {
+    const std::int64_t looked_up = std::min<std::int64_t>(held.path_blocks, held.looked_up);
+    record_->record(std::span(held.keys).first(static_cast<std::size_t>(looked_up)));
+  }
+  if (!held.resumed) {
+    ++ledger_.requests;
+    ledger_.requests_hit += held.table.empty() ? 0 : 1;
+  }
+  const auto tokens = static_cast<double>((block_size_ * static_cast<std::int64_t>(held.table.size())).count());
+  ledger_.hit_tokens_squared += tokens * tokens;
+  held.resumed = true;
+  for (const BlockId block : held.table) {
+    User& user = users_[block];
+    const HitCause cause = user.request == held.request                               ? HitCause::own_preemption
+                           : user.session != 0 && user.session == held.origin.session ? HitCause::own_session
+                                                                                      : HitCause::other_request;
+    ledger_.hit_tokens[static_cast<std::size_t>(cause)] += block_size_.count();
+    user = {held.request, held.origin.session};
+  }
+}
+
+// Takes part in the blocks found.
+void PagedCached::share_found(Held& held) {
+  if (idle_ == nullptr) {
+    for (const BlockId block : held.table) {
+      if (pool_.references(block) == 0) --cached_;
+      pool_.touch(block);
+    }
+    return;
+  }
+  idle_->set_admission(static_cast<std::int64_t>(held.order));
+  idle_->found(held.table, 0, {held.keys, held.origin.category});
+  some_.clear();
+  for (std::size_t i = held.table.size(); i-- > 0;) {
+    const BlockId block = held.table[i];
+    if (pool_.references(block) == 0) {
+      --cached_;
+      some_.push_back(block);
+    }
+    pool_.share(block);
+  }
+  idle_->held(some_);
+  expect_no_more(held.request);
+}
+
+// Evicts until the free queue holds so many blocks.
+void PagedCached::make_room(std::int64_t blocks) {
+  const std::int64_t missing = blocks - pool_.free().count();
+  if (missing <= 0) return;
+  idle_->evict(missing, some_);
+  for (const BlockId block : some_) {
+    drop_content(block);
+    pool_.join_queue(block);
+  }
+}
+
+// An idle block loses its content.
+void PagedCached::drop_content(BlockId block) {
+  BlockContent& content = pool_.content(block);
+  tree_.withdraw(content.node, content.position, block);
+  content.node = kNoNode;
+  --cached_;
+  ++evictions_;
+  if (--until_look_ == 0) look_for_stranded();
+}
+
+void PagedCached::look_for_stranded() {
+  until_look_ = pool_.capacity().count();
+  ++ledger_.looks;
+  ledger_.known_blocks += tree_.registered();
+  ledger_.stranded_blocks += tree_.registered() - tree_.reachable();
+}
+
+std::optional<CacheLedger> PagedCached::cache_ledger() const {
+  if (!caching_) return std::nullopt;
+  CacheLedger ledger = ledger_;
+  ledger.evicted_blocks = evictions_;
+  ++ledger.looks;
+  ledger.known_blocks += tree_.registered();
+  ledger.stranded_blocks += tree_.registered() - tree_.reachable();
+  return ledger;
+}
+
 // Takes blocks from the free queue; what they held is evicted.
 void PagedCached::extend(Held& held, std::int64_t blocks) {
   table_blocks_ += blocks;
+  if (idle_ != nullptr) make_room(blocks);
   for (; blocks > 0; --blocks) {
     const BlockId id = pool_.take();
-    BlockContent& content = pool_.content(id);
-    if (content.node != kNoNode) {
-      tree_.withdraw(content.node, content.position, id);
-      content.node = kNoNode;
-      --cached_;
-      ++evictions_;
-    }
+    if (pool_.content(id).node != kNoNode) drop_content(id);
     held.table.push_back(id);
   }
 }
@@ -130,11 +244,37 @@ void PagedCached::publish(Held& held, Tokens total) {
   // Nearly always within the last piece: the one before it was found or published at admission.
   std::size_t piece = held.path.size() - 1;
   while (piece > 0 && held.path[piece - 1].end > held.published) --piece;
+  const std::int32_t first = held.published;
   for (; held.published < full; ++held.published) {
     if (held.published >= held.path[piece].end) ++piece;
     const BlockId id = held.table[static_cast<std::size_t>(held.published)];
-    pool_.content(id) = {held.path[piece].node, held.published};
-    tree_.publish(held.path[piece].node, held.published, id);
+    const NodeId node = held.path[piece].node;
+    users_[id] = {held.request, held.origin.session};
+    if (idle_ != nullptr && tree_.find(node, held.published) != kNoBlock) continue;
+    pool_.content(id) = {node, held.published};
+    tree_.publish(node, held.published, id);
+  }
+  if (idle_ != nullptr) tell_entered(held, first);
+}
+
+// The policy learns of the blocks of the table from `first` to the last published one, but for those whose content was
+// known.
+void PagedCached::tell_entered(const Held& held, std::int32_t first) {
+  const ChainFacts chain{held.keys, held.origin.category};
+  const std::span table(held.table);
+  std::int32_t end = held.published;
+  while (end > first) {
+    const auto is_named = [&](std::int32_t i) {
+      return pool_.content(table[static_cast<std::size_t>(i)]).node != kNoNode;
+    };
+    while (end > first && !is_named(end - 1)) --end;
+    std::int32_t begin = end;
+    while (begin > first && is_named(begin - 1)) --begin;
+    if (begin < end) {
+      idle_->entered(table.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), begin,
+                     chain);
+    }
+    end = begin;
   }
 }
 
@@ -149,10 +289,21 @@ Grant PagedCached::do_grow(SequenceId id, Tokens /*from*/, Tokens to) {
 
 void PagedCached::do_release(SequenceId id, Tokens /*written*/) {
   Held& held = held_[index_of(id)];
+  some_.clear();
   for (std::size_t i = held.table.size(); i-- > 0;) {
     const BlockId block = held.table[i];
-    if (pool_.give_back(block) && pool_.content(block).node != kNoNode) ++cached_;
+    if (idle_ == nullptr) {
+      if (pool_.give_back(block) && pool_.content(block).node != kNoNode) ++cached_;
+    } else if (pool_.unshare(block)) {
+      if (pool_.content(block).node == kNoNode) {
+        pool_.join_queue(block);
+      } else {
+        ++cached_;
+        some_.push_back(block);
+      }
+    }
   }
+  if (idle_ != nullptr) idle_->let_go(some_);
   table_blocks_ -= static_cast<std::int64_t>(held.table.size());
   held.table.clear();
   held.published = 0;
@@ -216,12 +367,12 @@ void PagedCached::publish_one(SequenceId id) {
 }
 
 MemoryPartition PagedCached::partition() const {
-  const std::int64_t used = pool_.capacity().count() - pool_.free().count();
+  const std::int64_t used = pool_.capacity().count() - available();
   MemoryPartition p;
   p[MemoryState::tail] = table_blocks_ * block_size_.count() - total_written().count();
   p[MemoryState::live] = used * block_size_.count() - p[MemoryState::tail];
   p[MemoryState::cached] = cached_ * block_size_.count();
-  p[MemoryState::free] = (pool_.free().count() - cached_) * block_size_.count();
+  p[MemoryState::free] = (available() - cached_) * block_size_.count();
   return p;
 }
 

@@ -6,16 +6,22 @@
 //
 // Cost: O(1) a block taken, published, shared or freed; find_prefix O(blocks found). Decoding sequences stand in
 // buckets by (written mod block_size): one bucket takes blocks in a step, its neighbour publishes those that are full.
-// Ledger: a block with an owner is live but for its tail; a free block with a content is cached.
+// Under an eviction policy other than the engine's own order, idle blocks with a content wait with the policy and not
+// in the queue; room is made of the queue's blocks first, and a block whose content is known already is not published
+// twice. Ledger: a block with an owner is live but for its tail; a free block with a content is cached.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "sim/kv/allocator/allocator.h"
 #include "sim/kv/block_pool.h"
 #include "sim/kv/content.h"
 #include "sim/kv/prefix/content_tree.h"
+#include "sim/kv/prefix/expected_requests.h"
+#include "sim/kv/prefix/idle_blocks.h"
 
 namespace blockyard::kv {
 
@@ -24,6 +30,9 @@ class PagedCached final : public Allocator {
   // `blocks` with the engine's null block: blocks - 1 are usable. `contents` (may be null if `caching` is off) outlives
   // the allocator.
   PagedCached(Blocks blocks, Tokens block_size, bool caching, ContentSource* contents);
+  // Called before anything else is. `future` (may be null) is what the policy is told; `record` (may be null) is where
+  // this run's lookups go. Both outlive the allocator.
+  void set_eviction(const CacheEviction& eviction);
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
@@ -35,10 +44,14 @@ class PagedCached final : public Allocator {
   [[nodiscard]] std::int64_t held_grains(SequenceId id) const override {
     return static_cast<std::int64_t>(held_[index_of(id)].table.size());
   }
-  [[nodiscard]] std::int64_t available() const override { return pool_.free().count(); }
+  [[nodiscard]] std::int64_t available() const override { return pool_.free().count() + kept_aside(); }
   [[nodiscard]] std::int64_t total_grains() const override { return pool_.capacity().count(); }
   [[nodiscard]] MemoryPartition partition() const override;
-  [[nodiscard]] Tokens largest_free() const override { return block_size_ * pool_.free().count(); }
+  [[nodiscard]] Tokens largest_free() const override { return block_size_ * available(); }
+  void advance(SimTime now) override;
+  [[nodiscard]] std::optional<CacheLedger> cache_ledger() const override;
+  void expect(RequestId request) override;
+  void expect_no_more(RequestId request) override;
 
   // The state behind the decisions, for comparison with recorded runs.
   [[nodiscard]] Blocks free_blocks() const { return pool_.free(); }
@@ -55,10 +68,15 @@ class PagedCached final : public Allocator {
     std::int32_t path_blocks = 0;
     std::int32_t hit = 0;        // blocks found by the last find_prefix
     std::int32_t hit_free = 0;   // of those, free ones
+    std::int32_t looked_up = 0;  // blocks that the last find_prefix would have taken
     NodeId missing = kNoNode;    // of the first block that it did not find, though it looked
     std::int64_t looked_at = 0;  // evictions() at that time
     std::int32_t published = 0;  // blocks of the table that are published, or were found
     std::uint64_t order = 0;     // of admission
+    RequestId request{};
+    ContentOrigin origin;
+    bool resumed = false;             // it was admitted before
+    std::vector<std::uint64_t> keys;  // of its content's blocks, where a policy or a recording wants them
   };
   Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) override;
   Grant do_grow(SequenceId id, Tokens from, Tokens to) override;
@@ -67,7 +85,20 @@ class PagedCached final : public Allocator {
   void do_stop_decoding(SequenceId id, Tokens written) override;
   Grant do_grow_decoding(std::span<const Growth> others) override;
 
+  // Who used a block last, while it holds a content.
+  struct User {
+    RequestId request{};
+    std::uint32_t session = 0;
+  };
+
+  [[nodiscard]] std::int64_t kept_aside() const { return idle_ == nullptr ? 0 : cached_; }
   void make_path(Held& held, RequestId request);
+  void count_hits(Held& held);
+  void share_found(Held& held);
+  void make_room(std::int64_t blocks);
+  void drop_content(BlockId block);
+  void tell_entered(const Held& held, std::int32_t first);
+  void look_for_stranded();
   void extend(Held& held, std::int64_t blocks);
   void publish(Held& held, Tokens total);
   void take_one(SequenceId id) { extend(held_[index_of(id)], 1); }
@@ -84,11 +115,18 @@ class PagedCached final : public Allocator {
   std::vector<Held> held_;
   std::vector<std::vector<SequenceId>> buckets_;  // each in order of admission
   std::size_t cursor_ = 0;                        // (-decode steps) mod block_size
-  std::uint64_t admissions_ = 0;
-  std::int64_t table_blocks_ = 0;  // sum of the tables' sizes; a shared block counts once a table
-  std::int64_t cached_ = 0;        // free blocks with a content
+  std::uint64_t admissions_ = 0;                  // so far
+  std::int64_t table_blocks_ = 0;                 // sum of the tables' sizes; a shared block counts once a table
+  std::int64_t cached_ = 0;                       // free blocks with a content
   std::int64_t evictions_ = 0;
-  Content content_;  // scratch of make_path
+  std::int64_t until_look_;  // evictions until stranded blocks are counted again
+  std::vector<User> users_;  // by block
+  CacheLedger ledger_;
+  std::unique_ptr<IdleBlocks> idle_;  // nullptr: the engine's own order
+  std::unique_ptr<ExpectedRequests> expected_;
+  RecordedUses* record_ = nullptr;
+  std::vector<BlockId> some_;  // scratch
+  Content content_;            // scratch of make_path
 };
 
 }  // namespace blockyard::kv

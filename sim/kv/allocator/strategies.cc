@@ -79,7 +79,9 @@ std::unique_ptr<Allocator> make_paged(const MemoryOptions& o) {
   const Blocks blocks(o.capacity.count() / o.block_size.count());
   if (!o.tables.empty()) return std::make_unique<PagedWindows>(blocks, o.block_size, o.tables, o.longest_chunk);
   if (o.contents == nullptr) return std::make_unique<Paged>(blocks, o.block_size);
-  return std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
+  auto made = std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
+  made->set_eviction(o.eviction);
+  return made;
 }
 
 std::unique_ptr<Allocator> make_contiguous(const MemoryOptions& o) {

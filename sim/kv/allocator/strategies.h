@@ -14,6 +14,7 @@
 #include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
 #include "sim/kv/placement/placement.h"
+#include "sim/kv/prefix/idle_blocks.h"
 
 namespace blockyard::kv {
 
@@ -24,6 +25,7 @@ struct MemoryOptions {
   std::string_view reservation;       // contiguous: a name of reservations()
   std::string_view placement;         // contiguous: a name of placements()
   ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the memory
+  CacheEviction eviction = {};        // paged, with prefix caching
   Tokens initial_tokens{};            // contiguous: reservation grow
   Compaction compaction{};            // contiguous
   std::int64_t pages = 0;             // virtual: of one GPU

@@ -27,15 +27,15 @@ namespace {
 
 template <class Policy>
 constexpr EvictionRow row(const char* name, const char* doc) {
-  return {name,
-          doc,
-          Policy::kInclusive,
-          Policy::kNeedsFuture,
-          [](const PolicyOptions& options) -> std::unique_ptr<Eviction> {
-            return std::make_unique<EvictionOf<Policy>>(options);
-          },
-          run_cache<Policy>};
+  return {name, doc, Policy::kInclusive, Policy::kNeedsFuture, requires(Policy policy){policy.want(kNoKey);
 }
+,
+    [](const PolicyOptions& options) -> std::unique_ptr<Eviction> {
+      return std::make_unique<EvictionOf<Policy>>(options);
+    },
+    run_cache<Policy>
+};  // namespace
+}  // namespace blockyard::kv
 
 constexpr std::array kPolicies{
     row<Lru>("lru", "the engine's own order: let go longest ago, deepest block first"),

@@ -14,8 +14,9 @@ namespace blockyard::kv {
 struct EvictionRow {
   const char* name;
   const char* doc;
-  bool inclusive;     // hits never fall with capacity
-  bool needs_future;  // has to be told what will be asked for
+  bool inclusive;      // hits never fall with capacity
+  bool needs_future;   // has to be told what will be asked for
+  bool watches_queue;  // is told what waiting requests will ask for
   std::unique_ptr<Eviction> (*make)(const PolicyOptions& options);
   CacheCounts (*run)(const ReferenceString& references, const CacheRunOptions& options);  // the cache alone
 };

@@ -204,4 +204,28 @@ void ContentTree::remove_duplicate(Node& node, BlockId& first, BlockId block) {
   --node.duplicates;
 }
 
+std::int64_t ContentTree::reachable() const {
+  constexpr std::int32_t kUnknown = -1;
+  std::vector<std::int32_t> reach(nodes_.size(), kUnknown);  // by node: the first position that a lookup does not reach
+  reach[0] = INT32_MAX;
+  std::vector<NodeId> chain;
+  std::int64_t sum = 0;
+  for (NodeId start = 1; start < nodes_.size(); ++start) {
+    if (nodes_[start].blocks.empty()) continue;  // unused
+    for (NodeId at = start; reach[at] == kUnknown; at = nodes_[at].parent) chain.push_back(at);
+    for (; !chain.empty(); chain.pop_back()) {
+      const Node& n = nodes_[chain.back()];
+      std::int32_t& first_out = reach[chain.back()];
+      first_out = n.begin;
+      if (reach[n.parent] < n.begin) continue;
+      for (const BlockId block : n.blocks) {
+        if (block == kNoBlock) break;
+        ++first_out;
+      }
+      sum += first_out - n.begin;
+    }
+  }
+  return sum;
+}
+
 }  // namespace blockyard::kv

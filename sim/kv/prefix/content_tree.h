@@ -69,6 +69,9 @@ class ContentTree {
     if (--n.references == 0) dispose(node);
   }
 
+  // Of the registered contents, those with all contents before them in their chain registered too. O(registered +
+  // nodes).
+  [[nodiscard]] std::int64_t reachable() const;
   [[nodiscard]] std::int64_t registered() const { return registered_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_.size() - unused_.size(); }
 
