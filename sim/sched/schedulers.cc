@@ -69,7 +69,7 @@ constexpr std::array kSchedulers{
                  on_any_allocator<make_vllm_v1>},
     SchedulerRow{"vllm-v0",
                  "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
-                 {.paged_only = true, .own_eviction = true, .own_preemption = true, .takes_whole_len = true},
+                 {.paged_only = true, .own_preemption = true, .own_eviction = true, .takes_whole_len = true},
                  make_vllm_v0},
     SchedulerRow{"orca",
                  "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)",

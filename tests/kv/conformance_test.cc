@@ -17,7 +17,7 @@
 
 using namespace blockyard;
 using namespace blockyard::kv;
-using kv_tests::Reference;
+using kv_tests::NaiveMemory;
 
 namespace {
 
@@ -48,7 +48,7 @@ struct Choice {
     o.placement = placement;
     return make_allocator(strategy, o);
   }
-  [[nodiscard]] std::unique_ptr<Reference> reference() const {
+  [[nodiscard]] std::unique_ptr<NaiveMemory> reference() const {
     MemoryOptions o = options;
     o.reservation = reservation;
     o.placement = placement;
@@ -238,7 +238,7 @@ class Trial {
 
   std::unique_ptr<Allocator> memory_;
   std::unique_ptr<Allocator> twin_;
-  std::unique_ptr<Reference> plain_;
+  std::unique_ptr<NaiveMemory> plain_;
   MemoryWork sum_;
 };
 

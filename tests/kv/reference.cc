@@ -13,31 +13,31 @@ using kv::MemoryOptions;
 using kv::Region;
 using kv::SequenceNeed;
 
-bool Reference::admit(std::uint32_t n, const SequenceNeed& need, Tokens first) {
+bool NaiveMemory::admit(std::uint32_t n, const SequenceNeed& need, Tokens first) {
   external_ = false;
   if (!take(n, need, first)) return false;
   held_[n] = {need, first, false, admissions_++};
   return true;
 }
 
-bool Reference::grow(std::uint32_t n, Tokens total) {
+bool NaiveMemory::grow(std::uint32_t n, Tokens total) {
   if (!extend(n, total, true)) return false;
   held_[n].written = total;
   return true;
 }
 
-void Reference::release(std::uint32_t n) {
+void NaiveMemory::release(std::uint32_t n) {
   external_ = false;
   give(n);
 }
 
-bool Reference::grow_decoding(const std::map<std::uint32_t, Tokens>& others) {
+bool NaiveMemory::grow_decoding(const std::map<std::uint32_t, Tokens>& others) {
   std::vector<std::pair<std::uint32_t, Tokens>> all(others.begin(), others.end());
   for (const auto& [n, s] : held_) {
     if (s.decoding) all.emplace_back(n, s.written + Tokens(1));
   }
   std::ranges::sort(all, {}, [&](const auto& growth) { return held_[growth.first].order; });
-  const std::unique_ptr<Reference> before = clone();
+  const std::unique_ptr<NaiveMemory> before = clone();
   for (const auto& [n, total] : all) {
     if (extend(n, total, false)) continue;
     become(*before);
@@ -47,7 +47,7 @@ bool Reference::grow_decoding(const std::map<std::uint32_t, Tokens>& others) {
   return true;
 }
 
-std::int64_t Reference::written() const {
+std::int64_t NaiveMemory::written() const {
   std::int64_t sum = 0;
   for (const auto& [n, s] : held_) sum += s.written.count();
   return sum;
@@ -56,12 +56,12 @@ std::int64_t Reference::written() const {
 namespace {
 
 template <class Self>
-class Copyable : public Reference {
+class Copyable : public NaiveMemory {
  protected:
-  [[nodiscard]] std::unique_ptr<Reference> clone() const override {
+  [[nodiscard]] std::unique_ptr<NaiveMemory> clone() const override {
     return std::make_unique<Self>(static_cast<const Self&>(*this));
   }
-  void become(const Reference& other) override { static_cast<Self&>(*this) = static_cast<const Self&>(other); }
+  void become(const NaiveMemory& other) override { static_cast<Self&>(*this) = static_cast<const Self&>(other); }
 };
 
 class NaiveNone final : public Copyable<NaiveNone> {
@@ -478,8 +478,8 @@ class NaiveVirtual final : public Copyable<NaiveVirtual> {
 
 }  // namespace
 
-std::unique_ptr<Reference> make_reference(std::string_view strategy, const MemoryOptions& options,
-                                          const std::vector<kv::PageGeometry::Tensors>& tensors, Bytes page) {
+std::unique_ptr<NaiveMemory> make_reference(std::string_view strategy, const MemoryOptions& options,
+                                            const std::vector<kv::PageGeometry::Tensors>& tensors, Bytes page) {
   if (strategy == "paged" && !options.tables.empty()) return std::make_unique<NaiveWindows>(options);
   if (strategy == "paged") return std::make_unique<NaivePaged>(options);
   if (strategy == "contiguous") return std::make_unique<NaiveContiguous>(options);

@@ -19,10 +19,10 @@ struct Sequence {
   std::uint64_t order = 0;  // of admission
 };
 
-class Reference {
+class NaiveMemory {
  public:
-  Reference() = default;
-  virtual ~Reference() = default;
+  NaiveMemory() = default;
+  virtual ~NaiveMemory() = default;
 
   bool admit(std::uint32_t n, const kv::SequenceNeed& need, Tokens first);
   bool grow(std::uint32_t n, Tokens total);
@@ -40,10 +40,10 @@ class Reference {
   [[nodiscard]] const kv::MemoryWork& work() const { return work_; }
 
  protected:
-  Reference(const Reference&) = default;
-  Reference& operator=(const Reference&) = default;
-  [[nodiscard]] virtual std::unique_ptr<Reference> clone() const = 0;
-  virtual void become(const Reference& other) = 0;
+  NaiveMemory(const NaiveMemory&) = default;
+  NaiveMemory& operator=(const NaiveMemory&) = default;
+  [[nodiscard]] virtual std::unique_ptr<NaiveMemory> clone() const = 0;
+  virtual void become(const NaiveMemory& other) = 0;
   virtual bool take(std::uint32_t n, const kv::SequenceNeed& need, Tokens first) = 0;
   virtual bool extend(std::uint32_t n, Tokens total, bool alone) = 0;  // alone: it may move others
   virtual void give(std::uint32_t n) = 0;
@@ -55,7 +55,7 @@ class Reference {
 };
 
 // None for a strategy that has no reference yet.
-std::unique_ptr<Reference> make_reference(std::string_view strategy, const kv::MemoryOptions& options,
-                                          const std::vector<kv::PageGeometry::Tensors>& tensors, Bytes page);
+std::unique_ptr<NaiveMemory> make_reference(std::string_view strategy, const kv::MemoryOptions& options,
+                                            const std::vector<kv::PageGeometry::Tensors>& tensors, Bytes page);
 
 }  // namespace blockyard::kv_tests
