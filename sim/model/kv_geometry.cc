@@ -42,7 +42,8 @@ Bytes state_bytes(const LayerGroup& group, std::int64_t tp) {
   const std::int64_t group_elements =
       s.groups == 0 ? 0 : s.conv_group_elements / s.groups * std::max<std::int64_t>(1, groups_here);
   const std::int64_t conv = (s.conv_elements - s.conv_group_elements) / divisor + group_elements;
-  return Bytes(std::llround(static_cast<double>(s.elements / divisor) * bytes_per_element(s.type) +
+  const std::int64_t elements = s.elements / divisor;
+  return Bytes(std::llround(static_cast<double>(elements) * bytes_per_element(s.type) +
                             static_cast<double>(conv) * bytes_per_element(s.conv_type)));
 }
 

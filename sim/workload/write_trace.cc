@@ -15,18 +15,17 @@ namespace blockyard::workload {
 namespace {
 
 // What a request may tell beyond its time and lengths.
-enum Field : unsigned {
-  kMaxTokens = 1U << 0,
-  kPriority = 1U << 1,
-  kTenant = 1U << 2,
-  kSession = 1U << 3,
-  kReuse = 1U << 4,
-  kDelay = 1U << 5,
-  kBeginning = 1U << 6,
-  kIds = 1U << 7,
-  kCategory = 1U << 8,
-  kSamples = 1U << 9,  // no format says it
-};
+using Field = unsigned;
+constexpr Field kMaxTokens = 1U << 0;
+constexpr Field kPriority = 1U << 1;
+constexpr Field kTenant = 1U << 2;
+constexpr Field kSession = 1U << 3;
+constexpr Field kReuse = 1U << 4;
+constexpr Field kDelay = 1U << 5;
+constexpr Field kBeginning = 1U << 6;
+constexpr Field kIds = 1U << 7;
+constexpr Field kCategory = 1U << 8;
+constexpr Field kSamples = 1U << 9;  // no format says it
 constexpr unsigned kAllButIds = kMaxTokens | kPriority | kTenant | kSession | kReuse | kDelay | kBeginning | kCategory;
 
 struct FieldName {
@@ -69,6 +68,7 @@ const OutputFormat& format_named(std::string_view name) {
   const auto found = std::ranges::find(kFormats, name, &OutputFormat::name);
   if (found != kFormats.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(kFormats.size());
   for (const OutputFormat& format : kFormats) names.emplace_back(format.name);
   throw InputError({}, fmt::format("no trace is written as \"{}\", only as {}{}", name, fmt::join(names, ", "),
                                    did_you_mean(name, names)));

@@ -1,24 +1,23 @@
-#!/ usr / bin / env python3
-""
-    "Adds the policy that sim/kv/eviction/README.md shows, as that page says, to a copy of the sources, compiles the table, and runs it.
+#!/usr/bin/env python3
+"""Adds the policy that sim/kv/eviction/README.md shows, as that page says, to a copy of the sources, compiles the table, and runs it.
 
-    Usage : own_policy_test.py
-            COMPILER(from anywhere)
-                .Compiled is what the policy
-            touches : policies.cc and what it needs
-                .""
-                 "
+Usage: own_policy_test.py COMPILER (from anywhere). Compiled is what the policy touches: policies.cc and what it needs.
+"""
 
-                      import pathlib import re import shutil import subprocess import sys import tempfile
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 
-                      ROOT = pathlib.Path(__file__).resolve().parent.parent.parent FOLDER = "sim/kv/eviction"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+FOLDER = "sim/kv/eviction"
 
-    PROGRAM =
-        ""
-        "
+PROGRAM = """
 #include <cstdio>
 #include "sim/kv/eviction/policies.h"
-    using namespace blockyard;
+using namespace blockyard;
 int main() {
   const kv::EvictionRow* row = kv::find_eviction("second_oldest");
   if (row == nullptr) return 1;

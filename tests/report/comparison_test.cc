@@ -142,6 +142,8 @@ TEST_CASE("every row has one name in its group and takes its figure from the sum
   std::set<std::pair<std::string, std::string>> names;
   metrics::Summary everything = example_summary();
   everything.shared_blocks_saved = 0.25;
+  everything.prefix_cache_work = {
+      {.requests = 10, .requests_hit = 4, .looks = 1, .known_blocks = 100}, 1.5, {{64, 0.5}}};
   for (const ComparisonRow& r : comparison_rows()) {
     INFO(r.name);
     CHECK(names.emplace(r.group, r.name).second);

@@ -12,6 +12,7 @@ inline metrics::Summary example_summary() {
                 "llama-3-8b",
                 "a100-80gb-sxm",
                 2,
+                "",
                 {"roofline, constants of a100-80gb-sxm: whole-layer times within 6 % (MAPE)"},
                 {"trace: 3 rows of zero length dropped"}};
   s.arrived = 19'366;

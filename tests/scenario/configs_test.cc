@@ -54,6 +54,7 @@ Schema scenario_keys() {
                           .strategies = {{"paged", ""}, {"contiguous", ""}, {"none", ""}},
                           .reservations = {{"max_model_len", ""}, {"max_tokens", ""}, {"oracle", ""}},
                           .placements = {{"buddy", ""}, {"first_fit", ""}},
+                          .evictions = {{"lru", ""}, {"fifo", ""}},
                           .kv_dtypes = kElementTypes,
                           .preemption_modes = {{"recompute", ""}},
                           .victims = {{"engine", ""}},

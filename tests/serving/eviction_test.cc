@@ -36,7 +36,7 @@ TEST_CASE("eviction: every policy serves everybody, and its ledger agrees with w
   const TraceFile trace(sessions_and_scans(), ",session");
   for (const kv::EvictionRow& row : kv::eviction_policies()) {
     INFO(row.name);
-    const metrics::Summary s = run_with(trace, row.name).summary;
+    const metrics::Summary s = run_with(trace, row.name, {"cost.model=roofline"}).summary;
     CHECK(s.finished == 120);
     REQUIRE(s.prefix_cache_work.has_value());
     const metrics::PrefixCacheWork& work = *s.prefix_cache_work;

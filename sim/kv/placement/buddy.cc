@@ -95,7 +95,9 @@ bool Buddy::compact(std::span<Region> regions, Tokens wanted) {
   const Tokens largest_before = largest_free();
   std::vector<std::size_t> by_size(regions.size());
   for (std::size_t i = 0; i < by_size.size(); ++i) by_size[i] = i;
-  std::ranges::stable_sort(by_size, [&](std::size_t a, std::size_t b) { return regions[a].size > regions[b].size; });
+  std::ranges::sort(by_size, [&](std::size_t a, std::size_t b) {
+    return regions[a].size != regions[b].size ? regions[a].size > regions[b].size : a < b;
+  });
   std::vector<Region> moved(regions.size());
   empty_arena();
   for (const std::size_t i : by_size) moved[i] = *place(regions[i].size);

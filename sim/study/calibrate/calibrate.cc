@@ -20,11 +20,11 @@ struct Group {
 };
 
 const std::array<Group, 4>& groups() {
-  static const std::array<Group, 4> kGroups{{{"efficiency", {"memory_efficiency", "compute_efficiency"}},
-                                             {"attention", {"decode_memory_efficiency", "prefill_compute_efficiency"}},
-                                             {"overhead", {"kernel_overhead", "host_time"}},
-                                             {"host", {"host_time", "host_sequence", "host_rank"}}}};
-  return kGroups;
+  static const std::array<Group, 4> table{{{"efficiency", {"memory_efficiency", "compute_efficiency"}},
+                                           {"attention", {"decode_memory_efficiency", "prefill_compute_efficiency"}},
+                                           {"overhead", {"kernel_overhead", "host_time"}},
+                                           {"host", {"host_time", "host_sequence", "host_rank"}}}};
+  return table;
 }
 
 const cost::ConstantDoc& doc_of(const std::string& name) {
