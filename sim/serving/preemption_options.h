@@ -4,6 +4,7 @@
 #include "sim/base/diagnostics.h"
 #include "sim/base/quantities.h"
 #include "sim/model/gpu_spec.h"
+#include "sim/model/link.h"
 #include "sim/scenario/document.h"
 #include "sim/sched/schedulers.h"
 
