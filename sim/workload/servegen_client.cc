@@ -35,7 +35,10 @@ std::optional<std::array<std::string_view, kFields>> split(std::string_view line
   const char* at = line.data();
   const char* const end = at + line.size();
   for (std::size_t i = 0; i < kFields; ++i) {
-    if (i > 0 && (at == end || *at++ != ',')) return std::nullopt;
+    if (i > 0) {
+      if (at == end || *at != ',') return std::nullopt;
+      ++at;
+    }
     if (take_field(at, end, fields[i]) != nullptr) return std::nullopt;
   }
   if (at != end) return std::nullopt;

@@ -117,8 +117,8 @@ bool EditedTrace::keeps(Request& request) {
   }
   if (!fits(request)) return false;
   if (sample_ == nullptr) return true;
-  static const ContentStore kNone;
-  if (sample_->keeps(request, contents_ == nullptr ? kNone : *contents_)) return true;
+  static const ContentStore none;
+  if (sample_->keeps(request, contents_ == nullptr ? none : *contents_)) return true;
   ++report_.not_sampled;
   return false;
 }
