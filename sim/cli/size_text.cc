@@ -118,7 +118,7 @@ void print_geometry(const Sizing& s, std::ostream& out) {
   out << fmt::format("\nKV of a token, on one GPU, in {}\n", name_of(s.kv_dtype));
   const model::KvSplit split{s.options.tp, s.options.dcp, s.kv_dtype};
   TextTable table(2);
-  for (LayerGroup group : model::kv_geometry(s.model)) {
+  for (const LayerGroup& group : model::kv_geometry(s.model)) {
     const double each = token_bytes(group, split);
     const double all = each * static_cast<double>(group.layers());
     table.add({fmt::format("  {} layers, {}", group.layers(), kind_text(group)), formula(group, s),

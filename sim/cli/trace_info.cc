@@ -51,8 +51,8 @@ TraceFigures look_at(const std::string& file, workload::TraceOptions how, Tokens
       references->add(ids, request.prompt_tokens, request.arrival, 0);
     }
   };
-  workload::Survey seen = workload::survey(*source, read, contents, max_model_len, note_ids);
-  return {file, read, std::move(seen), max_model_len, references ? lru_curve(*references) : std::vector<LruPoint>()};
+  const workload::Survey seen = workload::survey(*source, read, contents, max_model_len, note_ids);
+  return {file, read, seen, max_model_len, references ? lru_curve(*references) : std::vector<LruPoint>()};
 }
 
 }  // namespace

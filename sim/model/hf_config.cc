@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/stable_order.h"
 #include "sim/model/families/families.h"
 #include "sim/model/families/parts.h"
 #include "sim/model/hf_fields.h"
@@ -74,16 +75,16 @@ const Architecture* architecture_of(const json& object, HfFields& fields) {
 void add_class_defaults(json& text) {
   const auto type = text.find("model_type");
   if (type == text.end() || !type->is_string()) return;
-  static const json kLlama = {{"hidden_size", 4096},     {"intermediate_size", 11008},
-                              {"num_hidden_layers", 32}, {"num_attention_heads", 32},
-                              {"vocab_size", 32000},     {"max_position_embeddings", 2048}};
-  static const json kGemma3 = {{"hidden_size", 2304},      {"intermediate_size", 9216},
-                               {"num_hidden_layers", 26},  {"num_attention_heads", 8},
-                               {"num_key_value_heads", 4}, {"head_dim", 256},
-                               {"vocab_size", 262208},     {"max_position_embeddings", 131072},
-                               {"sliding_window", 4096},   {"sliding_window_pattern", 6}};
+  static const json llama = {{"hidden_size", 4096},     {"intermediate_size", 11008},
+                             {"num_hidden_layers", 32}, {"num_attention_heads", 32},
+                             {"vocab_size", 32000},     {"max_position_embeddings", 2048}};
+  static const json gemma3 = {{"hidden_size", 2304},      {"intermediate_size", 9216},
+                              {"num_hidden_layers", 26},  {"num_attention_heads", 8},
+                              {"num_key_value_heads", 4}, {"head_dim", 256},
+                              {"vocab_size", 262208},     {"max_position_embeddings", 131072},
+                              {"sliding_window", 4096},   {"sliding_window_pattern", 6}};
   const std::string& name = type->get_ref<const std::string&>();
-  const json* defaults = name == "llama" ? &kLlama : name == "gemma3_text" ? &kGemma3 : nullptr;
+  const json* defaults = name == "llama" ? &llama : name == "gemma3_text" ? &gemma3 : nullptr;
   if (defaults == nullptr) return;
   for (const auto& [key, value] : defaults->items()) {
     if (!text.contains(key)) text[key] = value;
@@ -128,8 +129,7 @@ void read_type(HfFields& fields, ModelSpec& spec) {
 void throw_sorted(const Diagnostics& diagnostics) {
   if (diagnostics.empty()) return;
   std::vector<Diagnostic> list = diagnostics.list();
-  std::stable_sort(list.begin(), list.end(),
-                   [](const Diagnostic& a, const Diagnostic& b) { return a.place.line < b.place.line; });
+  sort_keeping_ties(list, [](const Diagnostic& d) { return d.place.line; });
   throw InputError(std::move(list));
 }
 

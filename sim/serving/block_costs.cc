@@ -1,5 +1,7 @@
 #include "sim/serving/block_costs.h"
 
+#include <algorithm>
+
 #include "sim/model/weights.h"
 
 namespace blockyard::serving {
@@ -12,6 +14,7 @@ std::vector<double> block_costs(const model::ModelSpec& model, Tokens block_size
     return matrices + attention * (static_cast<double>(place) + 0.5) * static_cast<double>(block_size.count());
   };
   std::vector<double> costs;
+  costs.reserve(static_cast<std::size_t>(std::max<std::int64_t>(blocks, 0)));
   for (std::int64_t place = 0; place < blocks; ++place) costs.push_back(cost(place) / cost(0));
   return costs;
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <optional>
 
+#include "sim/base/stable_order.h"
 #include "sim/workload/csv_fields.h"
 #include "sim/workload/json_fields.h"
 #include "sim/workload/numbers.h"
@@ -184,7 +185,7 @@ std::vector<ServeGenLengths> read_servegen_lengths(const std::string& file) {
   } catch (const JsonFault& fault) {
     throw InputError({file}, fault.message);
   }
-  std::ranges::stable_sort(all, {}, &ServeGenLengths::start);
+  sort_keeping_ties(all, [](const ServeGenLengths& lengths) { return lengths.start; });
   if (all.empty()) throw InputError({file}, "has no lengths");
   return all;
 }

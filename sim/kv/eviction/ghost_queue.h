@@ -52,7 +52,7 @@ class GhostQueue {
   };
   // Keys may be small consecutive numbers.
   struct Mix {
-    using is_avalanching = void;
+    using is_avalanching = void;  // NOLINT(readability-identifier-naming): the name that Boost looks for
     std::size_t operator()(std::uint64_t key) const {
       key = (key ^ (key >> 32)) * 0x9e3779b97f4a7c15ULL;
       key = (key ^ (key >> 29)) * 0xbf58476d1ce4e5b9ULL;

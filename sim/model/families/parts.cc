@@ -150,6 +150,7 @@ std::vector<std::vector<std::int32_t>> layers_by_kind(HfFields& fields, const Mo
     return found;
   }
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const KindName& kind : kinds) names.emplace_back(kind.name);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto kind = std::find(names.begin(), names.end(), list[i]);

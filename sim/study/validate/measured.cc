@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/base/stable_order.h"
 #include "sim/study/validate/measured_formats.h"
 #include "sim/workload/byte_source.h"
 #include "sim/workload/line_reader.h"
@@ -30,8 +31,7 @@ Reader reader_of(const std::string& path, std::string& format) {
 }
 
 void put_in_order(std::vector<MeasuredRequest>& requests) {
-  std::stable_sort(requests.begin(), requests.end(),
-                   [](const MeasuredRequest& a, const MeasuredRequest& b) { return a.arrival < b.arrival; });
+  sort_keeping_ties(requests, [](const MeasuredRequest& request) { return request.arrival; });
   const SimTime first = requests.front().arrival;
   for (MeasuredRequest& r : requests) r.arrival -= first;
 }

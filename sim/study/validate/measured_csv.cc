@@ -17,10 +17,23 @@
 namespace blockyard::study {
 namespace {
 
-enum Column { arrival, prompt, output, ttft, tpot, e2e, error, request, prompt_id, prefix_id, prefix_tokens, kColumns };
-constexpr std::array<std::string_view, kColumns> kNames{"arrival_s", "prompt_tokens", "output_tokens", "ttft_s",
-                                                        "tpot_s",    "e2e_s",         "error",         "request_id",
-                                                        "prompt_id", "prefix_id",     "prefix_tokens"};
+enum Column {
+  arrival,
+  prompt,
+  output,
+  ttft,
+  tpot,
+  e2e,
+  error,
+  request,
+  prompt_id,
+  prefix_id,
+  prefix_tokens,
+  all_columns
+};
+constexpr std::array<std::string_view, all_columns> kNames{"arrival_s", "prompt_tokens", "output_tokens", "ttft_s",
+                                                           "tpot_s",    "e2e_s",         "error",         "request_id",
+                                                           "prompt_id", "prefix_id",     "prefix_tokens"};
 constexpr Tokens kBlock{16};
 // Token ids of prompts, of beginnings and of blocks, apart from each other; 2^28 tokens a prompt are enough.
 constexpr std::int64_t kPromptTokens = std::int64_t{1} << 58;
@@ -149,13 +162,13 @@ void cut(Content& content, std::int64_t tokens) {
 }
 
 struct Columns {
-  std::array<int, kColumns> at{};
+  std::array<int, all_columns> at{};
   [[nodiscard]] bool has(Column c) const { return at[c] >= 0; }
 };
 
 std::optional<Columns> find_columns(const CsvTable& table, const std::string& path, Diagnostics& errors) {
   Columns columns;
-  for (std::size_t i = 0; i < kColumns; ++i) columns.at[i] = table.column_of(kNames[i]);
+  for (std::size_t i = 0; i < all_columns; ++i) columns.at[i] = table.column_of(kNames[i]);
   if (const int measured = table.column_of("arrival_measured_s"); measured >= 0) columns.at[arrival] = measured;
   std::string missing;
   for (const Column c : {arrival, prompt, output}) {
