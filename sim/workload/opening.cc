@@ -1,5 +1,7 @@
 #include "sim/workload/opening.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "sim/workload/csv_fields.h"
@@ -30,7 +32,7 @@ std::vector<std::string> keys_of_first_record(std::string_view head) {
     } else if (c == ':' && !open.empty() && open.back() == '{') {
       const std::size_t depth = open.size() - arrays_around;
       if (depth == 1) keys.push_back(outer = last);
-      if (depth == 2 && objects() == 2) keys.push_back(outer + "." + last);
+      if (depth == 2 && objects() == 2) keys.push_back(fmt::format("{}.{}", outer, last));
     } else if (c == '{' || c == '[') {
       open.push_back(c);
     } else if (c == '}' || c == ']') {
