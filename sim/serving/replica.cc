@@ -57,8 +57,8 @@ void Replica::abandon(SimTime now, RequestId id) {
 void Replica::let_go(SimTime now, RequestId id) {
   if (answered(id)) return;
   now_ = now;
-  collector_->advance(now);
   if (!drop_unseen(id) && !scheduler_->abort(id)) return;
+  collector_->advance(now);
   collector_->timed_out(record(id), now);
   collector_->close_time(record(id));
   if (contents_ != nullptr) contents_->ended(id);
