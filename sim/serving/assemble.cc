@@ -346,6 +346,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                              scheduler, "vllm-v1 and orca"));
     } else {
       options.memory.eviction = eviction(scenario, s, block_size, recording, a.identity);
+      // Which blocks such a policy gives up depends on the order of the calls within a step, which sums do not keep.
+      if (options.memory.eviction.policy != nullptr) options.batch.fast_forward = false;
       a.identity.eviction = scenario.choice("prefix_cache.eviction");
     }
   }
