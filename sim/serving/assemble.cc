@@ -332,6 +332,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   options.memory.beams = beam_model(scenario);
   if (forks) check_forks(scenario, options, traits, cached, errors);
   preemption_options(scenario, options, errors);
+  // Among requests of several samples a chosen victim depends on the order within a step, which sums do not keep.
+  if (forks && options.batch.victim != "engine") options.batch.fast_forward = false;
   const bool moves_parts = sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0);
   if ((cached || forks || moves_parts) && !options.memory.tables.empty()) {
     options.memory.tables.clear();
