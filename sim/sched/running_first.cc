@@ -448,7 +448,7 @@ bool RunningFirst::plain_step(Batch& batch) {
   const bool room_for_head =
       waiting_->size() > 0 && seats_for_head() && Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
   if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
-  if (room_for_head && memory_->prefix_changed(waiting_->front().sequence)) {
+  if (room_for_head && memory_->admission_changed(waiting_->front().sequence)) {
     // The blocks just published, or evicted, may let the head in.
     cohort_grown_ = true;
     head_blocked_ = false;

@@ -332,8 +332,6 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   options.memory.beams = beam_model(scenario);
   if (forks) check_forks(scenario, options, traits, cached, errors);
   preemption_options(scenario, options, errors);
-  // Among requests of several samples a chosen victim depends on the order within a step, which sums do not keep.
-  if (forks && options.batch.victim != "engine") options.batch.fast_forward = false;
   const bool moves_parts = sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0);
   if ((cached || forks || moves_parts) && !options.memory.tables.empty()) {
     options.memory.tables.clear();
@@ -348,8 +346,6 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                              scheduler, "vllm-v1 and orca"));
     } else {
       options.memory.eviction = eviction(scenario, s, block_size, recording, a.identity);
-      // Which blocks such a policy gives up depends on the order of the calls within a step, which sums do not keep.
-      if (options.memory.eviction.policy != nullptr) options.batch.fast_forward = false;
       a.identity.eviction = scenario.choice("prefix_cache.eviction");
     }
   }

@@ -48,7 +48,7 @@ class Allocator : public Memory {
   virtual Tokens find_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
   // True if find_prefix, or the answer to an admit after it, may have changed since the sequence was refused last,
   // though nothing was released.
-  [[nodiscard]] virtual bool prefix_changed(SequenceId /*id*/) const { return false; }
+  [[nodiscard]] virtual bool admission_changed(SequenceId /*id*/) const { return false; }
   // A request waits to be admitted, and waits no more (it was admitted, or left): where an eviction policy looks at the
   // queue.
   virtual void expect(RequestId /*request*/) {}

@@ -34,7 +34,7 @@ class Contiguous final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   // A refused admission may find a place that a growing neighbour has left.
-  [[nodiscard]] bool prefix_changed(SequenceId /*id*/) const override { return moves_ != moves_at_refusal_; }
+  [[nodiscard]] bool admission_changed(SequenceId /*id*/) const override { return moves_ != moves_at_refusal_; }
   void forget(SequenceId id) override;
   [[nodiscard]] bool order_decides() const override { return grows(); }
   [[nodiscard]] std::int64_t decode_demand() const override;

@@ -89,7 +89,7 @@ Tokens PagedCached::find_prefix(SequenceId id, RequestId request, Tokens length)
 
 // It grows when somebody publishes the block that was missing; it shrinks when one of its free blocks is evicted. Then
 // an admission may take less than before: the rest of the free ones is no longer counted.
-bool PagedCached::prefix_changed(SequenceId id) const {
+bool PagedCached::admission_changed(SequenceId id) const {
   if (index_of(id) >= held_.size()) return false;
   const Held& held = held_[index_of(id)];
   if (held.hit_free > 0 && held.looked_at != evictions_) return true;

@@ -36,7 +36,10 @@ class PagedCached final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
-  [[nodiscard]] bool prefix_changed(SequenceId id) const override;
+  [[nodiscard]] bool admission_changed(SequenceId id) const override;
+  // The engine's queue gives up its oldest blocks first, whether a victim's have joined it or not; another policy may
+  // choose those, so that who grows before the victim goes matters.
+  [[nodiscard]] bool order_decides() const override { return idle_ != nullptr; }
   void forget(SequenceId id) override;
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;

@@ -29,7 +29,7 @@ class PagedWindows final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   // A refused admission may find room that a window has left behind.
-  [[nodiscard]] bool prefix_changed(SequenceId /*id*/) const override { return windows_moved_ != moved_at_refusal_; }
+  [[nodiscard]] bool admission_changed(SequenceId /*id*/) const override { return windows_moved_ != moved_at_refusal_; }
   [[nodiscard]] bool order_decides() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;

@@ -30,6 +30,7 @@ class Separate final : public Allocator {
   [[nodiscard]] std::int64_t total_grains() const override { return inner_->total_grains(); }
   [[nodiscard]] MemoryPartition partition() const override;
   [[nodiscard]] Tokens largest_free() const override { return inner_->largest_free(); }
+  [[nodiscard]] bool admission_changed(SequenceId id) const override { return inner_->admission_changed(id); }
   [[nodiscard]] bool recomputes_context() const override { return inner_->recomputes_context(); }
   [[nodiscard]] MemoryWork take_work() override { return inner_->take_work(); }
 
