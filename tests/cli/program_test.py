@@ -268,7 +268,7 @@ class TheProgram(unittest.TestCase):
 
     def test_a_full_disk_is_an_error(self):
         if not os.path.exists("/dev/full"):
-            self.skipTest("skipped: no /dev/full here")
+            self.skipTest("test skipped: no /dev/full here")
         with open("/dev/full", "w") as full:
             done = subprocess.run([BLOCKYARD, "run", self.scenario], stdin=subprocess.DEVNULL, stdout=full,
                                   stderr=subprocess.PIPE, text=True, timeout=300, check=False)

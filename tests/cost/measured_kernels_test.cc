@@ -35,7 +35,7 @@ std::vector<Row> read_table(const std::string& name) {
   const std::string path = std::string(BLOCKYARD_DATA_DIR) + "/facts/kernels/" + name;
   std::ifstream file(path);
   if (!file) {
-    WARN("skipped: " << path << " is not there");
+    WARN("test skipped: " << path << " is not there");
     return {};
   }
   std::string line;

@@ -88,7 +88,7 @@ TEST_CASE("block counts that engines reported") {
   const std::string path = std::string(BLOCKYARD_DATA_DIR) + "/facts/memory_blocks.csv";
   std::ifstream file(path);
   if (!file) {
-    WARN("skipped: " << path << " is not there");
+    WARN("test skipped: " << path << " is not there");
     return;
   }
   const std::map<std::string, ModelSpec> models{

@@ -277,7 +277,7 @@ TEST_CASE("what engines reported at their start is reproduced, row by row") {
   const std::string path = std::string(BLOCKYARD_DATA_DIR) + "/facts/kv_capacity_reports.csv";
   const std::vector<Row> rows = rows_of(path);
   if (rows.empty()) {
-    WARN("skipped: " << path << " is not there");
+    WARN("test skipped: " << path << " is not there");
     return;
   }
   int reproduced = 0;

@@ -37,7 +37,7 @@ TEST_CASE("every shipped scenario obeys the laws") {
 TEST_CASE("a recorded hour of conversations runs whole, and the same twice") {
   const std::filesystem::path trace = data_folder() / "traces" / "azure" / "AzureLLMInferenceTrace_conv.csv";
   if (!std::filesystem::exists(trace)) {
-    std::cout << "skipped: " << trace.string() << " is not here\n";
+    std::cout << "test skipped: " << trace.string() << " is not here\n";
     return;
   }
   const std::filesystem::path scenario = config_folder() / "replay-azure-conversation.yaml";

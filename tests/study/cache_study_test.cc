@@ -15,7 +15,7 @@ const std::string kMooncake = std::string(BLOCKYARD_DATA_DIR) + "/traces/mooncak
 
 bool has_mooncake() {
   if (std::filesystem::exists(kMooncake)) return true;
-  std::cout << "skipped: no " << kMooncake << '\n';
+  std::cout << "test skipped: no " << kMooncake << '\n';
   return false;
 }
 

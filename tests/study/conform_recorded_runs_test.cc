@@ -38,7 +38,7 @@ void all_identical_where_present(const std::string& set, std::size_t count) {
   const std::filesystem::path folder = std::filesystem::path(BLOCKYARD_DATA_DIR) / "golden" / set;
   const std::vector<std::string> files = files_in(folder);
   if (files.empty()) {
-    fmt::print("skipped: no recorded runs in {}\n", folder.string());
+    fmt::print("test skipped: no recorded runs in {}\n", folder.string());
     return;
   }
   CHECK(files.size() >= count);

@@ -12,7 +12,7 @@ namespace blockyard::workload {
 inline std::string real_trace(const std::string& name) {
   const std::string path = std::string(BLOCKYARD_DATA_DIR) + "/traces/" + name;
   if (std::filesystem::exists(path)) return path;
-  fmt::print("skipped: {} is not there\n", path);
+  fmt::print("test skipped: {} is not there\n", path);
   return "";
 }
 
