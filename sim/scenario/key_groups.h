@@ -27,5 +27,7 @@ inline void append(Keys& keys, Keys more) {
 
 // The keys of the `workload` section.
 [[nodiscard]] Keys workload_keys(const Vocabulary& names);
+// Those of `prefix_cache`.
+[[nodiscard]] Keys prefix_cache_keys(const Vocabulary& names);
 
 }  // namespace blockyard::scenario

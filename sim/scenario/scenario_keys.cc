@@ -190,20 +190,6 @@ Keys memory_keys(const Vocabulary& names) {
        .words = {{"auto", "as measured for vAttention: 34 us for 2 MiB, 2 to 4 us for smaller pages"}},
        .fallback = "auto",
        .doc = "time to unmap a page, added to the step (virtual)"},
-      {.path = "prefix_cache.enable",
-       .accepts = {Kind::boolean},
-       .words = {{"auto", "if the workload says what prompts share"}},
-       .fallback = "auto",
-       .doc = "full blocks are found again by their content (paged)",
-       .aliases = {"enable_prefix_caching"}},
-      {.path = "prefix_cache.eviction",
-       .words = names.evictions,
-       .fallback = "lru",
-       .doc = "which cached block without an owner goes when room is needed"},
-      {.path = "prefix_cache.ttl",
-       .accepts = {{Kind::time, above(0)}},
-       .fallback = "300 s",
-       .doc = "how long blocks without an owner stay, under the eviction ttl"},
       {.path = "preemption.mode",
        .words = names.preemption_modes,
        .fallback = "recompute",
@@ -303,6 +289,7 @@ Schema scenario_schema(const Vocabulary& vocabulary) {
   append(keys, workload_keys(vocabulary));
   append(keys, engine_keys(vocabulary));
   append(keys, memory_keys(vocabulary));
+  append(keys, prefix_cache_keys(vocabulary));
   append(keys, outcome_keys(vocabulary));
   return {"scenario",
           std::move(keys),

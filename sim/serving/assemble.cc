@@ -8,11 +8,10 @@
 #include "sim/cost/fixed_step.h"
 #include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
-#include "sim/kv/eviction/policies.h"
 #include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
-#include "sim/serving/block_costs.h"
+#include "sim/serving/cache_options.h"
 #include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/memory_options.h"
@@ -213,37 +212,6 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   return cost::make_roofline(s.model, s.gpu.spec, constants.calibration, options);
 }
 
-bool prefix_caching(const Document& scenario, const RequestsOverride* given) {
-  if (scenario.choice("kv_cache.strategy") != "paged") return false;
-  if (!scenario.is_word("prefix_cache.enable", "auto")) return scenario.boolean("prefix_cache.enable");
-  if (given == nullptr && asks_samples(scenario)) return false;
-  return given != nullptr ? given->tells_contents : tells_contents(scenario);
-}
-
-// The engine's own order is that of the free queue itself; other policies keep idle blocks by themselves.
-kv::CacheEviction eviction(const Document& scenario, const Served& s, Tokens block_size,
-                           const CacheRecording& recording, metrics::Identity& identity) {
-  kv::CacheEviction made;
-  const std::string& name = scenario.choice("prefix_cache.eviction");
-  if (recording.first_run) {
-    made.record = recording.uses;
-    return made;
-  }
-  if (name == "lru") return made;
-  made.policy = kv::find_eviction(name);
-  made.options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
-  if (name == "ttl") made.options.ttl = scenario.time("prefix_cache.ttl");
-  made.cost = block_costs(s.model, block_size, blocks_for(s.max_model_len, block_size).count());
-  if (!made.policy->needs_future) return made;
-  made.future = recording.uses;
-  identity.notes.push_back(
-      fmt::format("prefix_cache.eviction: opt was told the lookups of a first run with lru, {} admissions; it is the "
-                  "optimum of that "
-                  "sequence, and its own run admits in its own order",
-                  recording.uses == nullptr ? 0 : recording.uses->admissions()));
-  return made;
-}
-
 metrics::Slo slo(const Document& scenario) {
   const auto limit = [&](std::string_view path) -> std::optional<SimTime> {
     if (!scenario.has_value(path)) return std::nullopt;
@@ -253,10 +221,6 @@ metrics::Slo slo(const Document& scenario) {
 }
 
 }  // namespace
-
-bool needs_recording(const Document& scenario, const RequestsOverride* given) {
-  return prefix_caching(scenario, given) && scenario.choice("prefix_cache.eviction") == "opt";
-}
 
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
                   const cost::Constants* constants, const CacheRecording& recording) {
@@ -340,14 +304,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         "window are held");
   }
   if (cached) {
-    if (traits.own_eviction && scenario.choice("prefix_cache.eviction") != "lru") {
-      errors.add(scenario.place("prefix_cache.eviction"),
-                 fmt::format("prefix_cache.eviction: {} has an order of its own; other policies work with {}",
-                             scheduler, "vllm-v1 and orca"));
-    } else {
-      options.memory.eviction = eviction(scenario, s, block_size, recording, a.identity);
-      a.identity.eviction = scenario.choice("prefix_cache.eviction");
-    }
+    options.memory.eviction =
+        cache_eviction(scenario, traits.own_eviction, s.model, s.max_model_len, recording, a.identity, errors);
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU

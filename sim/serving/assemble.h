@@ -9,13 +9,13 @@
 
 #include "sim/cost/constants.h"
 #include "sim/cost/cost_model.h"
-#include "sim/kv/cache/recorded_uses.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
 #include "sim/scenario/document.h"
 #include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/scheduler.h"
+#include "sim/serving/cache_options.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
@@ -43,14 +43,6 @@ struct Assembly {
   cost::Constants constants;   // that the times come from
   metrics::Identity identity;  // names and provenance for the report
 };
-
-// Eviction `opt` has to know what will be asked for: a first run of the scenario, with lru, records it, and the second
-// is told.
-struct CacheRecording {
-  kv::RecordedUses* uses = nullptr;
-  bool first_run = false;  // records into `uses`, evicts by lru
-};
-[[nodiscard]] bool needs_recording(const scenario::Document& scenario, const RequestsOverride* requests);
 
 // `requests` takes the place of the scenario's workload, `constants` that of all it says of times. Throws InputError
 // with everything that is wrong.

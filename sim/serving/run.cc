@@ -36,6 +36,18 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
   warn(metrics::RejectReason::queue_full, "the queue was full (admission.max_queue)");
 }
 
+// Rows of a trace that go beyond the model: none is lost uncounted.
+void note_too_long(const AdmissionOptions& admission, std::int64_t cut, metrics::Summary& summary) {
+  const std::int64_t rejected =
+      summary.rejected_by_reason[static_cast<std::size_t>(metrics::RejectReason::prompt_too_long)];
+  if (rejected + cut == 0) return;
+  summary.identity.notes.push_back(
+      fmt::format("prompt and output of {} requests go beyond engine.max_model_len = {}: {} were rejected, since their "
+                  "prompts alone "
+                  "reach it, and {} end there, their outputs cut short",
+                  rejected + cut, admission.max_model_len.count(), rejected, cut));
+}
+
 // The tokens found, computed in full chunks by themselves: as many chunks as they fill, each behind a context that
 // makes their attention what it would have been.
 Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& cost) {
@@ -95,6 +107,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   summary.stuck = end.stuck;
   if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);
   warn_of_rejections(a.admission, summary);
+  note_too_long(a.admission, end.cut, summary);
   for (const std::string& key : scenario.unused()) {
     summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
   }

@@ -43,6 +43,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       break;
     }
   }
+  result.cut = cut_;
   // Steps that were run through at once are no events.
   result.end = std::max(result.end, replica_->reached());
   collector_->advance(result.end);
@@ -79,6 +80,7 @@ void Simulation::arrive(SimTime now) {
       if (contents_ != nullptr) contents_->ended(id);
       continue;
     }
+    if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
     replica_->arrive(now, id, request);
     if (admission_.abandon_after) {
       const SimTime sent = request.arrival;

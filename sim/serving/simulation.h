@@ -54,7 +54,8 @@ using ArrivalListener = std::function<void(const ArrivalSeen&)>;
 struct RunEnd {
   SimTime end;
   bool interrupted = false;
-  std::string stuck;  // why no progress was possible, "" if all went well
+  std::string stuck;     // why no progress was possible, "" if all went well
+  std::int64_t cut = 0;  // requests let in whose prompt and output together are longer than any sequence may be
 };
 
 class Simulation {
@@ -100,6 +101,7 @@ class Simulation {
   bool step_pending_ = false;
   std::deque<std::pair<SimTime, RequestId>>
       patience_;  // when it ends, in order of arrival; an event is pending for the first
+  std::int64_t cut_ = 0;
   std::int64_t arrived_ = 0;
 };
 

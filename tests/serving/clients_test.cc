@@ -147,6 +147,22 @@ TEST_CASE("requests of equal priority that came together and preempt each other 
   CHECK(run_lawful(TraceFile(rows, ",priority"), sets).summary.finished == 6);
 }
 
+TEST_CASE("requests longer than the model are counted, rejected or cut") {
+  const TraceFile trace({{milliseconds(0), 60, 4, ""},
+                         {milliseconds(1), 64, 4, ""},
+                         {milliseconds(2), 60, 9, ""},
+                         {milliseconds(3), 60, 3, ""}});
+  const metrics::Summary s = run_lawful(trace, {"engine.max_model_len=64"}).summary;
+  CHECK(s.rejected == 1);
+  CHECK(s.finished == 3);
+  CHECK(s.output_tokens == 4 + 4 + 3);
+  const auto says = [](const std::string& note) {
+    return note.find("of 2 requests go beyond engine.max_model_len = 64: 1 were rejected") != std::string::npos &&
+           note.find("and 1 end there") != std::string::npos;
+  };
+  CHECK(std::ranges::any_of(s.identity.notes, says));
+}
+
 TEST_CASE("watching a run changes nothing, and stopping it leaves a true account of what was done") {
   // Long enough for several questions, one every 4,096 events.
   std::vector<Row> rows;

@@ -1,0 +1,32 @@
+// The scenario's `prefix_cache` section -> how cached blocks are evicted.
+#pragma once
+
+#include "sim/base/diagnostics.h"
+#include "sim/kv/cache/recorded_uses.h"
+#include "sim/kv/prefix/idle_blocks.h"
+#include "sim/metrics/summary.h"
+#include "sim/model/model_spec.h"
+#include "sim/scenario/document.h"
+#include "sim/serving/requests.h"
+
+namespace blockyard::serving {
+
+// `requests`: what takes the place of the scenario's workload, or nullptr.
+[[nodiscard]] bool prefix_caching(const scenario::Document& scenario, const RequestsOverride* requests);
+
+// Eviction `opt` has to know what will be asked for: a first run of the scenario, with lru, records it, and the second
+// is told.
+struct CacheRecording {
+  kv::RecordedUses* uses = nullptr;
+  bool first_run = false;  // records into `uses`, evicts by lru
+};
+[[nodiscard]] bool needs_recording(const scenario::Document& scenario, const RequestsOverride* requests);
+
+// Of a run with prefix caching; what readers should know goes to `identity`. `own_eviction`: the engine takes no order
+// but its own.
+[[nodiscard]] kv::CacheEviction cache_eviction(const scenario::Document& scenario, bool own_eviction,
+                                               const model::ModelSpec& model, Tokens max_model_len,
+                                               const CacheRecording& recording, metrics::Identity& identity,
+                                               Diagnostics& errors);
+
+}  // namespace blockyard::serving
