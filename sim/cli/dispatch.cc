@@ -8,6 +8,7 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/cli/commands.h"
+#include "sim/workload/byte_source.h"
 
 namespace blockyard::cli {
 namespace {
@@ -65,6 +66,9 @@ ExitStatus run_command_line(const Arguments& arguments, Streams streams) {
   } catch (const InputError& error) {
     streams.err << error.what() << '\n';
     return ExitStatus::bad_input;
+  } catch (const workload::ReadInterrupted& interrupted) {
+    streams.err << "blockyard: " << interrupted.what() << '\n';
+    return ExitStatus::interrupted;
   } catch (const std::bad_alloc&) {
     streams.err
         << "blockyard: not enough memory for what was asked; look for a budget, a pool or a trace that is too large\n";

@@ -84,24 +84,26 @@ void Collector::start(SimTime now) {
 }
 
 TimeSeriesRow Collector::row(SimTime time) const {
+  const Done now = done();
   return {time,
           running_,
           waiting_,
           memory_,
           largest_free_,
-          output_tokens_ - output_at_row_,
-          computed_tokens_ - computed_at_row_,
+          now.output_tokens - at_row_.output_tokens,
+          now.computed_tokens - at_row_.computed_tokens,
           host_live_,
-          swapped_.out_bytes - swapped_at_row_.out_bytes,
-          swapped_.in_bytes - swapped_at_row_.in_bytes};
+          now.swapped.out_bytes - at_row_.swapped.out_bytes,
+          now.swapped.in_bytes - at_row_.swapped.in_bytes,
+          now.preemptions - at_row_.preemptions,
+          now.recomputed_tokens - at_row_.recomputed_tokens,
+          now.waited_on_link - at_row_.waited_on_link};
 }
 
 void Collector::emit_rows(SimTime now) {
   for (; next_tick_ < now && rows_.size() < kMostRows; next_tick_ += options_.timeseries_interval) {
     rows_.push_back(row(next_tick_));
-    output_at_row_ = output_tokens_;
-    computed_at_row_ = computed_tokens_;
-    swapped_at_row_ = swapped_;
+    at_row_ = done();
   }
   if (next_tick_ < now) {
     rows_cut_at_ = next_tick_;

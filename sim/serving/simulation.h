@@ -18,10 +18,17 @@
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/serving/prompt_contents.h"
+#include "sim/serving/rate_limiter.h"
 #include "sim/serving/replica.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::serving {
+
+// What becomes of a request whose prompt + max_tokens exceed max_model_len.
+//   clip      it generates as far as the limit, as in the engine; a prompt that leaves no room is rejected
+//   reject    it is turned away, as by the engine's HTTP server
+//   truncate  its prompt loses its beginning, down to one token; what max_tokens still exceeds is clipped
+enum class OverLength { clip, reject, truncate };
 
 struct AdmissionOptions {
   Tokens max_model_len;                   // as the engine is told
@@ -31,6 +38,8 @@ struct AdmissionOptions {
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;
+  OverLength over_length = OverLength::clip;
+  RateLimit rate_limit;
   SimTime front_end;                     // what a request takes from its client to the engine
   std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
 };
@@ -54,8 +63,9 @@ using ArrivalListener = std::function<void(const ArrivalSeen&)>;
 struct RunEnd {
   SimTime end;
   bool interrupted = false;
-  std::string stuck;     // why no progress was possible, "" if all went well
-  std::int64_t cut = 0;  // requests let in whose prompt and output together are longer than any sequence may be
+  std::string stuck;           // why no progress was possible, "" if all went well
+  std::int64_t cut = 0;        // requests let in whose prompt and output together are longer than any sequence may be
+  std::int64_t truncated = 0;  // prompts that lost their beginning
 };
 
 class Simulation {
@@ -85,7 +95,10 @@ class Simulation {
   void arrive(SimTime now);
   void step(SimTime now);
   void abandon(SimTime now);
-  [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request) const;
+  [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request);
+  [[nodiscard]] bool never_fits(const workload::Request& request) const;
+  // The request as it is let in: under OverLength::truncate its prompt may be shorter.
+  [[nodiscard]] workload::Request fitted(workload::Request request);
 
   AdmissionOptions admission_;
   workload::RequestSource* requests_;
@@ -103,6 +116,9 @@ class Simulation {
       patience_;  // when it ends, in order of arrival; an event is pending for the first
   std::int64_t cut_ = 0;
   std::int64_t arrived_ = 0;
+  std::int64_t truncated_ = 0;
+  bool read_interrupted_ = false;
+  RateLimiter rate_limiter_;
 };
 
 }  // namespace blockyard::serving
