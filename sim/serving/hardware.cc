@@ -157,10 +157,7 @@ cost::Calibration bind_calibration(const Document& d) {
 model::ModelSpec load_model_file(const fs::path& file) {
   const std::string name = file.stem().string();
   if (file.extension() == ".json") {
-    // A download is a folder of files of the same names: it is the folder that names the model.
-    const std::string folder = fs::absolute(file).parent_path().filename().string();
-    model::ModelSpec spec =
-        model::model_from_hf_json(read_file(file), name == "config" && !folder.empty() ? folder : name, file.string());
+    model::ModelSpec spec = model::model_from_hf_json(read_file(file), name, file.string());
     const fs::path quantization = file.parent_path() / "hf_quant_config.json";
     if (fs::is_regular_file(quantization)) {
       model::add_hf_quant_config(read_file(quantization), quantization.string(), spec);
