@@ -81,7 +81,11 @@ ExitStatus answer(const SizeQuestion& q, const Options& options, Streams streams
   } else if (one) {
     print_size(cases.front(), q.contexts, trace_of(cases.front()), streams.out);
   } else {
-    print_table(cases, streams.out);
+    std::vector<TraceFit> traces;
+    for (const model::Sizing& sizing : cases) {
+      if (std::optional<TraceFit> trace = trace_of(sizing)) traces.push_back(std::move(*trace));
+    }
+    print_table(cases, q.contexts, traces, streams.out);
     for (const Diagnostic& d : all.cannot) streams.out << to_string(d) << '\n';
   }
   if (one && !cases.front().fits) print_refusal(cases.front(), streams.err);

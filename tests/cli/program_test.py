@@ -160,6 +160,12 @@ class TheProgram(unittest.TestCase):
         done = blockyard("size", "--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm,b200", "--tp", "1,2,4,8")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len([line for line in done.stdout.splitlines() if " x " in line]), 8)
+        # What is asked of lengths and of a trace has a column each.
+        trace = self.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,1000,600\n")
+        done = blockyard("size", "--model", "llama-3-8b", "--budget", "1 GiB", "--tp", "1,2", "--context", "1600", "--trace",
+                         trace, "--max-model-len", "2048")
+        self.assertEqual([line.split()[-2:] for line in done.stdout.splitlines() if " x " in line],
+                         [["5", "5.1"], ["10", "10.2"]])
         status, sizes = self.size("--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm", "--tp", "1,2,4,8")
         self.assertEqual([case["fits"] for case in sizes["sizes"]], [False, False, True, True])
 
