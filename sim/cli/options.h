@@ -31,6 +31,7 @@ class Options {
   [[nodiscard]] std::optional<std::string> value_of(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> values_of(const std::string& name) const;
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }  // "--json", ...
 
   [[noreturn]] void fail(std::string message) const;  // InputError with the command as its place
 

@@ -206,6 +206,10 @@ class CsvRun {
     r.output_tokens = Tokens(*out);
     r.ttft = time(ttft);
     r.e2e = time(e2e);
+    if (r.ttft && r.e2e && *r.ttft > *r.e2e) {
+      table_->fault(columns_.at[ttft], "expected no more than e2e_s");
+      return std::nullopt;
+    }
     if (const auto mean = time(tpot)) r.tpot_ns = static_cast<double>(mean->count());
     r.content = content(r);
     return r;
@@ -231,8 +235,14 @@ class CsvRun {
 
   Content content(const MeasuredRequest& r) {
     Content said;
-    if (const auto number = id(request, std::numeric_limits<std::int64_t>::max()); number && !blocks_->empty()) {
-      if (const auto found = blocks_->find(*number); found != blocks_->end()) said = found->second;
+    if (!blocks_->empty()) {
+      const auto number = id(request, std::numeric_limits<std::int64_t>::max());
+      const auto found = number ? blocks_->find(*number) : blocks_->end();
+      if (found != blocks_->end()) {
+        said = found->second;
+      } else {
+        table_->fault(columns_.at[request], "expected a request that the file of blocks beside it names");
+      }
     } else {
       std::int64_t begun = 0;
       const auto prefix = id(prefix_id, kMostIds);
@@ -261,6 +271,10 @@ void read_measured_csv(const std::string& path, MeasuredRun& run, Diagnostics& e
   const std::optional<Columns> columns = find_columns(table, path, errors);
   if (!columns) return;
   const Blocks16 blocks = read_blocks(path, errors);
+  if (!blocks.empty() && !columns->has(request)) {
+    errors.add(Place{path, 1, 1}, "beside it is a file of blocks by request_id: expected this column here too");
+    return;
+  }
   CsvRun rows(table, *columns, blocks);
   while (table.next()) {
     bool failed = false;
