@@ -86,6 +86,13 @@ struct PrefixCacheWork {
     Seconds saved_prefill_s = 0;
   };
   std::optional<Regret> regret = {};
+  // Of the tiers below the GPU.
+  Bytes block = {};  // KV of one, of the whole replica
+  struct LinkUse {
+    double out_busy_share = 0;  // of the makespan
+    double in_busy_share = 0;
+  };
+  std::vector<LinkUse> tier_links = {};  // of each of ledger.tiers: of the host tier the host link
 
   [[nodiscard]] std::int64_t hit_tokens() const {
     std::int64_t sum = 0;

@@ -153,6 +153,12 @@ void TimeLedger::skipped(RecordId id) {
   o.overhead += step_.decode_overhead.count();
 }
 
+// After a preemption it is a part of the restoring.
+void TimeLedger::fetching(RecordId id) {
+  Open& o = open(id);
+  if (o.phase == Phase::prefill) o.row[TimeBucket::tier_fetch] += step_.lasts.count();
+}
+
 void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
   Open& o = open(id);
   leave_phase(o, now);

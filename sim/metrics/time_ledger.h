@@ -51,6 +51,8 @@ class TimeLedger {
   void resumed(RecordId id, SimTime now, bool by_swap);
   void chunk(RecordId id, SimTime own, SimTime overhead);  // own + overhead <= the step's duration
   void skipped(RecordId id);
+  // Given no token, as its KV is on its way to the GPU.
+  void fetching(RecordId id);
 
   void step_ends() {
     waited_[static_cast<std::size_t>(step_.cause)] += step_.lasts.count();

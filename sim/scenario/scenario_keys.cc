@@ -290,6 +290,7 @@ Schema scenario_schema(const Vocabulary& vocabulary) {
   append(keys, engine_keys(vocabulary));
   append(keys, memory_keys(vocabulary));
   append(keys, prefix_cache_keys(vocabulary));
+  append(keys, tier_keys(vocabulary));
   append(keys, outcome_keys(vocabulary));
   return {"scenario",
           std::move(keys),
@@ -308,6 +309,10 @@ Schema scenario_schema(const Vocabulary& vocabulary) {
            {"workload.generate.lengths", "lengths of prompts and outputs drawn together"},
            {"kv_cache", "KV memory"},
            {"prefix_cache", "what is kept of requests that have ended"},
+           {"prefix_cache.tiers", "below the GPU: where blocks stay that it has to give up"},
+           {"prefix_cache.tiers.host", "host memory, over hardware.links.host"},
+           {"prefix_cache.tiers.nvme", "local drives, behind host memory"},
+           {"prefix_cache.tiers.remote", "a store over the network, behind host memory"},
            {"preemption", "what happens when a running request needs memory and there is none"},
            {"admission", "who is let in"},
            {"cost", "how long things take"},

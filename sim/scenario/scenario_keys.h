@@ -21,6 +21,7 @@ struct Vocabulary {
   NameDocs reservations;
   NameDocs placements;
   NameDocs evictions;
+  NameDocs cache_admissions;
   NameDocs kv_dtypes;  // without "auto"
   NameDocs preemption_modes;
   NameDocs victims;

@@ -11,6 +11,7 @@ void Batch::clear() {
   resumed.clear();
   preempted.clear();
   skipped.clear();
+  fetching.clear();
   swapped_out.clear();
   swapped_in.clear();
   held_until = SimTime(0);

@@ -18,6 +18,7 @@
 #include "sim/serving/preemption_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
+#include "sim/serving/tier_options.h"
 
 namespace blockyard::serving {
 namespace {
@@ -230,7 +231,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const bool paged = strategy == "paged";
   const bool forks = given == nullptr && asks_samples(scenario);
   const bool cached = prefix_caching(scenario, given);
-  if (cached) a.contents = std::make_unique<PromptContents>();
+  if (cached) a.contents = std::make_unique<PromptContents>(cache_salt(scenario));
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
   try {
@@ -307,6 +308,18 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.eviction =
         cache_eviction(scenario, traits.own_eviction, s.model, s.max_model_len, recording, a.identity, errors);
   }
+  if (cached && !traits.own_eviction && !recording.first_run) {
+    const std::int64_t bytes = block_size.count() * memory_budget.bytes_per_token.count();
+    TierPathsOptions paths;
+    paths.host = host_link(scenario, s.gpu.spec);
+    paths.block_bytes = Bytes(bytes);
+    paths.gpus = s.tensor_parallel;
+    paths.copies_per_block = kCopiesPerLayer * s.model.num_hidden_layers;
+    paths.longest_chunk = engine.max_num_batched_tokens;
+    TierSetup tiers = tier_setup(scenario, paths, *a.cost, errors);
+    options.memory.tiers = tiers.options;
+    a.tier_paths = std::move(tiers.paths);
+  }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (sched::mode_swaps(options.mode)) {
@@ -336,6 +349,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.host_blocks = options.host_blocks;
   a.memory = std::move(made.memory);
   a.scheduler = std::move(made.scheduler);
+  if (cached) warm_cache(scenario, *a.contents, *a.memory, a.identity, errors);
+  errors.throw_if_any();
   a.replica.block_bytes = block_bytes * s.tensor_parallel;
   a.replica.swaps = a.swap_path != nullptr;
   a.metrics.host_capacity = Bytes(a.host_blocks.count() * a.replica.block_bytes);

@@ -20,6 +20,7 @@
 #include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
 #include "sim/serving/swap_path.h"
+#include "sim/serving/tier_paths.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
 
@@ -32,7 +33,8 @@ struct Assembly {
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
-  std::unique_ptr<SwapPath> swap_path;  // where preemption may swap
+  std::unique_ptr<SwapPath> swap_path;    // where preemption may swap
+  std::unique_ptr<TierPaths> tier_paths;  // where the prefix cache has tiers below the GPU
   std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   Blocks host_blocks;  // that swapped sequences go to

@@ -151,6 +151,7 @@ void Replica::end_step(SimTime now) {
     record_outcome(now, scheduler_->complete(now));
   }
   in_flight_ = InFlight::nothing;
+  memory_->step_ended(now);
   for (const RequestId id : leaving_) let_go(now, id);
   leaving_.clear();
 }
@@ -242,7 +243,8 @@ SimTime Replica::memory_time() {
   const MemoryTimes& t = options_.memory_times;
   const SimTime time = to_time(static_cast<double>(work.copied.count()) * t.copied_token_s +
                                static_cast<double>(work.pages_mapped) * t.mapped_page_s +
-                               static_cast<double>(work.pages_unmapped) * t.unmapped_page_s);
+                               static_cast<double>(work.pages_unmapped) * t.unmapped_page_s) +
+                       std::max(SimTime(0), work.until - now_);
   collector_->memory_work({.copied = Bytes(work.copied.count() * options_.token_bytes),
                            .compactions = work.compactions,
                            .pages_mapped = work.pages_mapped,
@@ -315,6 +317,7 @@ void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& comp
     time.chunk(record(request), own - overhead, overhead);
   }
   for (const RequestId id : batch.skipped) time.skipped(record(id));
+  for (const RequestId id : batch.fetching) time.fetching(record(id));
 }
 
 }  // namespace blockyard::serving

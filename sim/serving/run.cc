@@ -62,6 +62,21 @@ Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& 
   return to_seconds(cost.step(work) - cost.empty_step()) * n / length;
 }
 
+void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
+  if (a.tier_paths == nullptr || summary.makespan_s == 0) return;
+  metrics::PrefixCacheWork& work = *summary.prefix_cache_work;
+  work.block = Bytes(a.replica.block_bytes);
+  const auto use = [&](const cost::HostLink& link) {
+    return metrics::PrefixCacheWork::LinkUse{to_seconds(link.busy(cost::Direction::out, end)) / summary.makespan_s,
+                                             to_seconds(link.busy(cost::Direction::in, end)) / summary.makespan_s};
+  };
+  for (const TierLedger& tier : work.ledger.tiers) {
+    const auto known = std::ranges::find(kv::kTierNames, std::string_view(tier.name));
+    const auto* store = a.tier_paths->store_link(static_cast<kv::Tier>(known - kv::kTierNames.begin()));
+    work.tier_links.push_back(use(store == nullptr ? a.tier_paths->host() : *store));
+  }
+}
+
 RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {
   Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
   Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
@@ -93,6 +108,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   metrics::Summary summary = collector.summarise();
   if (const auto ledger = a.memory->cache_ledger()) {
     summary.prefix_cache_work = {*ledger, saved_prefill(*ledger, a.longest_chunk, *a.cost)};
+    describe_tiers(a, end.end, summary);
   }
   summary.identity = std::move(a.identity);
   if (a.swap_path != nullptr && summary.makespan_s > 0) {

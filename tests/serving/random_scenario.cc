@@ -126,8 +126,24 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
                                    ? "lru"
                                    : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
-  out.add("prefix_cache: {{enable: {}, eviction: {}, ttl: {}}}",
-          prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"));
+  const bool rules = scheduler != "vllm-v0" && eviction != "opt" && eviction != "ttl" && eviction != "queue_aware";
+  out.add("prefix_cache:\n  enable: {}\n  eviction: {}\n  ttl: {}\n  admission: {}\n  pin: {}\n  quota: {}\n  salt: {}",
+          prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"),
+          rules ? one_of("always", "always", "second_hit", "tinylfu") : "always",
+          rules ? one_of("none", "none", "16 tokens") : "none", rules ? one_of("none", "none", "0.2", "1") : "none",
+          one_of("none", "none", "tenant", "request"));
+  if (rules && number(0, 2) == 0) {
+    const auto write = [] { return one_of("write_through", "write_back", "on_eviction"); };
+    out.add("  tiers:");
+    out.add("    host: {{size: {}, eviction: {}, write: {}}}", one_of("20 MiB", "200 MiB", "4 GiB"),
+            one_of("lru", "fifo", "sieve"), write());
+    if (number(0, 2) == 0) {
+      out.add("    nvme: {{size: {}, write: {}, bandwidth: {}}}", one_of("20 MiB", "2 GiB"), write(),
+              one_of("7 GB/s", "50 MB/s"));
+    }
+    out.add("    load: {}", one_of("cheapest", "always"));
+    out.add("    prefetch: {}", one_of("never", "on_arrival"));
+  }
 }
 
 }  // namespace
