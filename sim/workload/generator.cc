@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/base/check.h"
-#include "sim/workload/write_csv.h"
+#include "sim/workload/write_trace.h"
 
 namespace blockyard::workload {
 namespace {
@@ -140,10 +140,11 @@ std::size_t Generator::read(std::span<Request> out) {
 
 void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
   Generator generator(spec);
-  const CsvColumns columns = spec.samples > 1 ? CsvColumns::all_and_n
-                             : spec.prefix    ? CsvColumns::all
-                                              : CsvColumns::lengths;
-  write_csv(generator, path, columns);
+  OutputOptions output;
+  output.fields =
+      (spec.samples > 1 ? fields::samples : fields::none) | (spec.prefix ? fields::beginning : fields::none);
+  const Written written = write_trace(generator, path, output);
+  CHECK_LAW(written.lost.empty(), "{} is not written", written.lost.front().first);
 }
 
 }  // namespace blockyard::workload

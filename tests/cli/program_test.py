@@ -321,6 +321,64 @@ class TheProgram(unittest.TestCase):
         self.assertIn("broken.csv:5:1: arrival_s: found", failed.stderr)
         self.assertFalse([p for p in self.folder.iterdir() if p.name.startswith("none")])
 
+    def test_trace_convert_writes_to_standard_output_and_tells_the_rest_elsewhere(self):
+        trace = self.write("a.csv", self.TRACE)
+        for out in ("-", "/dev/stdout"):
+            done = blockyard("trace", "convert", trace, out, "--to", "vidur")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, "arrived_at,num_prefill_tokens,num_decode_tokens\n0,100,10\n5,300,20\n9,70000,30\n")
+            self.assertIn("written       3 requests", done.stderr)
+        self.assertIn("name it", blockyard("trace", "convert", trace, "-").stderr)
+        # A regular file behind standard output is written where it stands.
+        with (self.folder / "all.csv").open("w") as all_rows:
+            all_rows.write("before\n")
+            all_rows.flush()
+            subprocess.run([BLOCKYARD, "trace", "convert", trace, "/dev/stdout", "--to", "vidur"], stdout=all_rows,
+                           stderr=subprocess.DEVNULL, timeout=300, check=True)
+        self.assertTrue((self.folder / "all.csv").read_text().startswith("before\narrived_at,"))
+
+    def test_an_endless_line_is_refused_early(self):
+        # Of ten gigabytes little more is taken than the longest line there may be.
+        for start in (b"", b"arrival_s,prompt_tokens,output_tokens\n0,", b'{"timestamp": 0, "input_length": ',
+                      b'[{"timestamp": "', b'{"conversations": [{"value": "'):
+            longest = 80 << 20
+            process = subprocess.Popen([BLOCKYARD, "trace", "info", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE)
+            taken = 0
+            try:
+                os.write(process.stdin.fileno(), start)
+                while taken < 10_000_000_000:
+                    taken += os.write(process.stdin.fileno(), b"7" * (1 << 16))
+            except BrokenPipeError:
+                pass
+            told = process.stderr.read().decode()
+            process.stdin.close()
+            process.stderr.close()
+            self.assertEqual(process.wait(timeout=300), 2, start)
+            self.assertRegex(told, r"<stdin>:\d+: the (line|JSON object) is longer than \d+ bytes")
+            self.assertLess(taken, longest, start)
+
+    def test_trace_convert_tells_what_was_left_out_and_where(self):
+        trace = self.write("a.csv", self.TRACE + "x,1,1,1\n20,0,7,1\n")
+        done = blockyard("trace", "convert", trace, self.folder / "out.csv", "--max-bad-rows", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"dropped +1 with zero_prompt")
+        self.assertRegex(done.stdout, r"malformed +1, left out:\n +.*a.csv:5:1: arrival_s: found")
+        lengths = self.write("b.csv", "num_prefill_tokens,num_decode_tokens\n5,6\n")
+        self.assertRegex(blockyard("trace", "convert", lengths, self.folder / "out.csv").stdout, r"untimed +1: ")
+
+    def test_a_file_that_cannot_be_written_fails_the_run_and_is_no_wrong_input(self):
+        trace = self.write("a.csv", self.TRACE)
+        done = blockyard("trace", "convert", trace, self.folder / "absent" / "out.csv")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("absent/out.csv: cannot be written: No such file or directory", done.stderr)
+
+    def test_an_unknown_format_is_told_before_anything_is_read(self):
+        done = blockyard("trace", "convert", self.folder / "absent.csv", self.folder / "out", "--to", "vidor")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('did you mean "vidur"?', done.stderr)
+        self.assertNotIn("absent.csv", done.stderr)
+
     def test_trace_convert_refuses_what_contradicts_itself(self):
         trace = self.write("a.csv", self.TRACE)
         for options in (["--clip"], ["--seed", "3"], ["--scale-think-times"], ["--sample", "1.5"], ["--scale-rate", "0"],
