@@ -131,7 +131,7 @@ class CsvRun {
     r.ttft = time(ttft);
     r.e2e = time(e2e);
     if (r.ttft && r.e2e && *r.ttft > *r.e2e) {
-      table_->fault(columns_.at[ttft], "expected no more than e2e_s");
+      table_->fault(columns_.at(ttft), "expected no more than e2e_s");
       return std::nullopt;
     }
     if (const auto mean = time(tpot)) r.tpot_ns = static_cast<double>(mean->count());
@@ -165,7 +165,7 @@ class CsvRun {
       if (found != blocks_->end()) {
         said = found->second;
       } else {
-        table_->fault(columns_.at[request], "expected a request that the file of blocks beside it names");
+        table_->fault(columns_.at(request), "expected a request that the file of blocks beside it names");
       }
     } else {
       std::int64_t begun = 0;
