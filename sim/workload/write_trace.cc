@@ -25,7 +25,7 @@ constexpr Field kDelay = 1U << 5;
 constexpr Field kBeginning = 1U << 6;
 constexpr Field kIds = 1U << 7;
 constexpr Field kCategory = 1U << 8;
-constexpr Field kSamples = 1U << 9;  // no format says it
+constexpr Field kSamples = 1U << 9;  // only our own formats, where they are asked to
 constexpr unsigned kAllButIds = kMaxTokens | kPriority | kTenant | kSession | kReuse | kDelay | kBeginning | kCategory;
 
 struct FieldName {
@@ -96,7 +96,8 @@ class Writer {
     if (format_.name == "blockyard") {
       append(out,
              "arrival_s,prompt_tokens,output_tokens,max_tokens,priority,tenant,session,prefix_id,prefix_tokens,"
-             "reused_tokens,delay_s,category\n");
+             "reused_tokens,delay_s,category{}\n",
+             options_.samples ? ",n" : "");
     } else if (format_.name == "vidur") {
       append(out, "arrived_at,num_prefill_tokens,num_decode_tokens\n");
     }
@@ -145,6 +146,7 @@ class Writer {
     if (request.delay >= SimTime(0)) append_decimal(out, request.delay, 9);
     append(out, ",");
     if (request.category != 0) append(out, "\"{}\"", category_of(request));
+    if (options_.samples) append(out, ",{}", request.samples);
     append(out, "\n");
   }
 
@@ -164,6 +166,7 @@ class Writer {
     number(kBeginning, "prefix_id", request.prefix);
     number(kBeginning, "prefix_tokens", request.prefix_tokens);
     number(kReuse, "reused_tokens", request.reused_tokens);
+    if (options_.samples) append(out, ", \"n\": {}", request.samples);
     if ((fields & kDelay) != 0) {
       append(out, ", \"delay_s\": ");
       append_decimal(out, request.delay, 9);
@@ -234,13 +237,15 @@ Written write_trace(RequestSource& source, ContentStore& contents, const std::st
   const OutputFormat& format = format_named(options.format);
   std::array<std::int64_t, kFieldNames.size()> lost{};
   Written written;
+  const bool own = (format.says & kAllButIds) == kAllButIds;
+  const unsigned says = format.says | (own && options.samples ? kSamples : 0U);
   PendingFile file(path);
   Writer writer(format, options, contents, read);
   writer.header(file.buffer());
   std::array<Request, 256> requests;
   while (const std::size_t count = source.read(requests)) {
     for (const Request& request : std::span(requests).first(count)) {
-      const unsigned unsaid = fields_of(request) & ~format.says;
+      const unsigned unsaid = fields_of(request) & ~says;
       for (std::size_t i = 0; i < lost.size() && unsaid != 0; ++i) {
         if ((unsaid & kFieldNames[i].field) != 0) ++lost[i];
       }

@@ -1,6 +1,6 @@
 // Traces into files of other formats. A file appears whole or not at all.
-//   blockyard        our CSV (formats/blockyard_csv.h): all but ids of blocks and parallel samples
-//   blockyard-jsonl  our JSON lines: everything but parallel samples
+//   blockyard        our CSV (formats/blockyard_csv.h): all but ids of blocks
+//   blockyard-jsonl  our JSON lines: everything
 //   mooncake         times in ms, hash_ids of 512-token blocks, session_id, delay, priority
 //   vllm-timed       likewise with 16-token blocks, on every row, and without sessions
 //   vidur            seconds and the two lengths
@@ -35,6 +35,7 @@ struct OutputFormat {
 struct OutputOptions {
   std::string format = "blockyard";  // a name in output_formats()
   const KeyedIds* names = nullptr;   // not null: ids, sessions, tenants and prefixes go through it
+  bool samples = false;              // our own formats have n; a reader takes several samples for possible then
 };
 
 struct Written {
