@@ -17,6 +17,7 @@ class Options {
  public:
   Options(std::string command, std::string doc);
 
+  // A name may be followed by a letter: "out,o" is --out and -o.
   void flag(const std::string& name, const std::string& doc);
   void value(const std::string& name, const std::string& meta, const std::string& doc);   // at most once
   void values(const std::string& name, const std::string& meta, const std::string& doc);  // any number of times

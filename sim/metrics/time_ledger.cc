@@ -188,7 +188,7 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   if (r.outcome == Outcome::finished) {
     CHECK_LAW(o.row.preempted() == r.stall.count(), "request {}: preempted for {} ns, stalled for {}", index,
               o.row.preempted(), r.stall.count());
-    count(o.row);
+    if (r.arrival >= counted_from_ && r.arrival < counted_to_) count(o.row);
   }
   if (keeps_rows_) {
     if (index >= rows_.size()) rows_.resize(index + 1);

@@ -64,6 +64,11 @@ class TimeLedger {
   // `of_record`: as it ended; counted in the summary if it has finished.
   void ended(RecordId id, const RequestRecord& of_record);
 
+  // Only requests that arrive from then to then (not included) are counted in the summary.
+  void count_arrivals(SimTime from, SimTime to) {
+    counted_from_ = from;
+    counted_to_ = to;
+  }
   void keep_rows() { keeps_rows_ = true; }
   // All 0 unless rows are kept and the request has stood in the line and ended.
   [[nodiscard]] TimeRow row(std::size_t request) const { return request < rows_.size() ? rows_[request] : TimeRow{}; }
@@ -110,6 +115,8 @@ class TimeLedger {
   void count(const TimeRow& row);
 
   SimTime front_end_;
+  SimTime counted_from_;
+  SimTime counted_to_ = kNever;
   std::vector<RecordId> newcomers_;
   std::vector<Entry> entries_;        // by request
   std::vector<std::uint32_t> slots_;  // by request; where it is open, kNoSlot = not

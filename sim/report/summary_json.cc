@@ -194,6 +194,12 @@ ordered_json summary_json(const metrics::Summary& s) {
                        {"hit_tokens_resumed", prefix.hit_tokens_resumed},
                        {"hit_ratio", number_or_null(prefix.hit_ratio())}};
   if (s.prefix_cache_work) add_cache_work(s, j["prefix_cache"]);
+  if (s.window) {
+    j["window"] = {{"from_s", s.window->from_s},
+                   {"to_s", s.window->to_s},
+                   {"arrived", s.window->arrived},
+                   {"finished", s.window->finished}};
+  }
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
   j["latency"] = {{"admission_s", distribution_json(s.admission)},

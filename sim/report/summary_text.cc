@@ -110,6 +110,12 @@ std::string work(const Summary& s) {
                             : ""));
   }
   if (s.prefix_cache_work) text += cache_line(s) + tier_lines(s);
+  if (s.window) {
+    text += labelled("window", fmt::format("figures below and tokens above are of {:.6g} s to {:.6g} s: {} requests "
+                                           "arrived in it, {} finished",
+                                           s.window->from_s, s.window->to_s, count_text(s.window->arrived),
+                                           count_text(s.window->finished)));
+  }
   const std::string words = duration_words(s.makespan_s);
   text += labelled("makespan", fmt::format("{}{} in {} steps", time_text(s.makespan_s),
                                            words.empty() ? "" : " (" + words + ")", count_text(s.steps)));

@@ -30,4 +30,7 @@ struct Vocabulary {
 
 [[nodiscard]] Schema scenario_schema(const Vocabulary& vocabulary);
 
+// The same, for what needs no more of a scenario than its requests: nothing is required but in their section.
+[[nodiscard]] Schema requests_schema(const Vocabulary& vocabulary);
+
 }  // namespace blockyard::scenario

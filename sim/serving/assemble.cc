@@ -12,6 +12,7 @@
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/serving/cache_options.h"
+#include "sim/serving/client_options.h"
 #include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/memory_options.h"
@@ -229,11 +230,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool forks = given == nullptr && asks_samples(scenario);
+  const bool forks = given != nullptr ? given->asks_samples : asks_samples(scenario);
   const bool cached = prefix_caching(scenario, given);
   if (cached) a.contents = std::make_unique<PromptContents>(cache_salt(scenario));
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
+  const ClientOptions clients = client_options(scenario, errors, a.identity.notes);
+  a.limits = run_limits(scenario, errors);
   try {
     workload::ContentStore* const store = cached ? &a.contents->store() : nullptr;
     if (given != nullptr) {
@@ -376,11 +379,15 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.async_scheduling = async_scheduling(scenario);
 
   a.requests = std::move(requests.source);
+  a.mode = clients.mode;
+  a.replica.tells_ends = clients.closed() || a.limits.count_ends();
+  if (clients.closed()) a.clients = std::make_unique<Clients>(clients, *a.requests);
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
 
   a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
+  a.metrics.window_from = a.limits.warm_up;
   a.metrics.gap_threshold = gap_threshold(scenario);
   a.metrics.slot_bytes = kv::traits_of_strategy(strategy).pages
                              ? options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel

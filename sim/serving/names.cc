@@ -152,4 +152,8 @@ scenario::Schema scenario_schema(const std::filesystem::path& configs) {
   return scenario::scenario_schema(vocabulary(configs));
 }
 
+scenario::Schema requests_schema(const std::filesystem::path& configs) {
+  return scenario::requests_schema(vocabulary(configs));
+}
+
 }  // namespace blockyard::serving

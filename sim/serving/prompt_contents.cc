@@ -44,6 +44,8 @@ PromptContents::Entry PromptContents::enter(RequestId own, const workload::Reque
     Content& said = said_[request.session];
     Content prompt;
     std::int64_t left = std::min<std::int64_t>(request.prompt_tokens.count(), request.reused_tokens);
+    // A session may begin as others do.
+    if (said.empty()) append_run(said, {prefix_token(request.prefix), request.prefix_tokens});
     for (const TokenRun& run : said) {
       append_run(prompt, {run.start, std::min(run.count, left)});
       left -= std::min(run.count, left);

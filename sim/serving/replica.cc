@@ -60,9 +60,14 @@ void Replica::let_go(SimTime now, RequestId id) {
   if (!drop_unseen(id) && !scheduler_->abort(id)) return;
   collector_->advance(now);
   collector_->timed_out(record(id), now);
+  note_end(now, id);
+  tell_state();
+}
+
+void Replica::note_end(SimTime now, RequestId id) {
   collector_->close_time(record(id));
   if (contents_ != nullptr) contents_->ended(id);
-  tell_state();
+  if (options_.tells_ends) ended_.push_back({now, id});
 }
 
 // A state that no time passes in is nobody's business: it is told when a step has been planned, or when there is none.
@@ -88,7 +93,8 @@ SimTime Replica::begin(SimTime now, SimTime horizon) {
       return kNever;
     }
     const SimTime end = start_step(now);
-    if (!options_.fast_forward || end >= horizon || steps >= options_.steps_per_event) return end;
+    const bool must_return = !options_.fast_forward || steps >= options_.steps_per_event || !ended_.empty();
+    if (must_return || end >= horizon) return end;
     now = end;
   }
 }
@@ -170,8 +176,7 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   record_swaps(now, batch);
   for (const sched::Finish& ignored : batch.ignored) {
     collector_->rejected(record(ignored.request), now, metrics::RejectReason::ignored_by_engine);
-    collector_->close_time(record(ignored.request));
-    if (contents_ != nullptr) contents_->ended(ignored.request);
+    note_end(now, ignored.request);
   }
   if (!batch.failure.empty()) {
     stuck_ = fmt::format(
@@ -216,8 +221,7 @@ void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
   for (const sched::Finish& f : outcome.finished) {
     collector_->finished(record(f.request), now, f.generated);
-    collector_->close_time(record(f.request));
-    if (contents_ != nullptr) contents_->ended(f.request);
+    note_end(now, f.request);
   }
   finished_ += static_cast<std::int64_t>(outcome.finished.size());
   collector_->step(outcome.computed, outcome.tokens);

@@ -174,10 +174,12 @@ bool OrderedTrace::is_kept(const TraceRow& row) {
   }
   if (!has_lengths(row)) return false;
   if (!row.timed) [[unlikely]] {
-    if (options_.untimed == UntimedRows::refuse) {
+    const bool known_later = options_.untimed == UntimedRows::turns && row.delay_ns >= 0;
+    if (options_.untimed != UntimedRows::keep && !known_later) {
       throw InputError({rows_->file(), row.line},
                        row.delay_ns >= 0 ? "the request has no time: it is sent when the answer to its session's last "
-                                           "one is there; this needs a closed loop, or untimed: keep"
+                                           "one is there; this needs a closed loop (clients.mode: sessions), or "
+                                           "untimed: keep"
                                          : "the request has no time, only lengths; untimed: keep lets all arrive at 0");
     }
     ++report_.untimed;

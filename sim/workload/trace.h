@@ -42,7 +42,8 @@ inline constexpr std::array<const char*, kDropReasons> kDropReasonNames{
 // is answered.
 //   refuse: an error with the row's place
 //   keep:   it arrives when its session began, without a session at 0; Request::delay tells what the trace says of it
-enum class UntimedRows : std::uint8_t { refuse, keep };
+//   turns:  keep those that wait for an answer, refuse the others
+enum class UntimedRows : std::uint8_t { refuse, keep, turns };
 
 class ContentStore;
 

@@ -35,8 +35,9 @@ std::string victim() {
 }
 
 // `most_samples`: of a request; 1 = the trace has no column for them.
-std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::int64_t most_samples) {
-  const bool sessions = number(0, 3) == 0;
+std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::int64_t most_samples, Loop loop) {
+  const bool delays = loop == Loop::closed && number(0, 3) > 0;
+  const bool sessions = delays || number(0, 3) == 0;
   const bool several = most_samples > 1;
   std::vector<Row> rows;
   SimTime arrival;
@@ -52,11 +53,23 @@ std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::i
     std::string rest = fmt::format(",{},{}", declared, number(0, 2));
     rest += sessions ? fmt::format(",{},{},{}", number(0, 2), number(1, 3), number(0, max_model_len / 2)) : "";
     rest += several ? fmt::format(",{}", number(1, most_samples)) : "";
+    rest += delays ? one_of(",", ",0", ",0.000000001", ",0.01", ",0.025", ",3") : "";
     rows.push_back({arrival, number(1, longest), output, rest});
   }
   const std::string columns =
       sessions ? ",max_tokens,priority,session,prefix_id,prefix_tokens" : ",max_tokens,priority";
-  return std::make_shared<TraceFile>(rows, several ? columns + ",n" : columns);
+  return std::make_shared<TraceFile>(rows, columns + (several ? ",n" : "") + (delays ? ",delay_s" : ""));
+}
+
+void add_clients(Lines& out, bool generated) {
+  out.add("  clients:");
+  if (!generated && number(0, 1) == 0) {
+    out.add("    users: {}\n    think_time: {}\n    think_cv: {}", number(1, 9),
+            one_of("0 s", "1 ns", "10 ms", "0.3 s"), one_of("0", "1", "3"));
+    return;
+  }
+  out.add("    mode: {}", one_of("auto", "open", "sessions"));
+  out.add("    max_concurrency: {}", one_of("unlimited", "1", "2", "7"));
 }
 
 void add_generated(Lines& out, std::int64_t max_model_len) {
@@ -148,7 +161,7 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
 
 }  // namespace
 
-RandomScenario random_scenario() {
+RandomScenario random_scenario(Loop loop) {
   const std::int64_t max_model_len = number(4, 200);
   RandomScenario scenario;
   Lines out;
@@ -184,9 +197,12 @@ RandomScenario random_scenario() {
     out.add("  decoding: {}\n  beam_switch: {}", one_of("sample", "beam_search"), one_of("1", "0.3", "0"));
     out.add("  n: {}", one_of("recorded", "recorded", "1", "2", "5"));
   }
-  if (number(0, 3) > 0) {
-    scenario.trace = random_trace(max_model_len, several ? number(2, 6) : 1);
-    out.add("  trace: {{file: {}, rate_scale: {}}}", scenario.trace->path(), one_of("1", "1", "0.7", "3"));
+  const bool generated = number(0, 3) == 0;
+  if (loop == Loop::closed) add_clients(out, generated);
+  if (!generated) {
+    scenario.trace = random_trace(max_model_len, several ? number(2, 6) : 1, loop);
+    out.add("  trace: {{file: {}, rate_scale: {}}}", scenario.trace->path(),
+            loop == Loop::closed ? "1" : one_of("1", "1", "0.7", "3"));
   } else {
     add_generated(out, max_model_len);
   }
