@@ -31,7 +31,7 @@ ExitStatus trace_generate(const Arguments& arguments, Streams streams) {
     throw InputError(spec.place("workload"),
                      "workload.generate: missing: the distributions that requests are drawn from");
   }
-  const std::string& out = *options.value_of("out");
+  const std::string out = options.value_of("out").value_or("");
   const workload::Written written = serving::export_requests(spec, configs, out, options.value_of("to").value_or(""));
   streams.out << fmt::format("{}: {} requests\n", out, grouped(written.requests));
   for (const auto& [field, count] : written.lost) {

@@ -82,6 +82,19 @@ workload::MaxTokensRule max_tokens_rule(const Document& scenario, Tokens max_mod
   return rule;
 }
 
+// What only the whole of a spec can be wrong about carries no place.
+std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, const workload::GeneratorSpec& spec,
+                                                     Diagnostics& errors) try {
+  return workload::make_generator(spec);
+} catch (const InputError& error) {
+  for (const Diagnostic& d : error.diagnostics()) {
+    const bool placed = !d.place.file.empty();
+    errors.add(placed ? d.place : scenario.place("workload.generate"),
+               placed ? d.message : "workload.generate." + d.message);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool tells_contents(const Document& scenario) {
@@ -114,7 +127,7 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
     requests.trace = trace.get();
     requests.source = std::move(trace);
   } else {
-    if (const auto spec = generator_spec(scenario, errors)) requests.source = workload::make_generator(*spec);
+    if (const auto spec = generator_spec(scenario, errors)) requests.source = make_source(scenario, *spec, errors);
     requests.expected = scenario.integer("workload.generate.requests");
   }
   if (requests.source == nullptr) return requests;
