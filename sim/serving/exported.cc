@@ -8,6 +8,7 @@
 
 #include "sim/serving/hardware.h"
 #include "sim/workload/content_store.h"
+#include "sim/workload/request_fields.h"
 #include "sim/workload/samples.h"
 
 namespace blockyard::serving {
@@ -47,17 +48,17 @@ std::unique_ptr<Opened> open(const Document& scenario, const std::filesystem::pa
   return opened;
 }
 
-std::int64_t with_ids(Opened& opened) {
-  std::int64_t count = 0;
+// What the requests tell beyond times and lengths. A column that nobody uses would let a reader expect what is not there.
+workload::FieldSet fields_told(Opened& opened) {
+  workload::FieldSet told = workload::fields::none;
   std::array<workload::Request, 256> requests;
   while (const std::size_t n = opened.requests.source->read(requests)) {
     for (const workload::Request& request : std::span(requests).first(n)) {
-      if (request.content == workload::ContentId::none) continue;
-      opened.contents.drop(request.content);
-      ++count;
+      told |= workload::fields_of(request);
+      if (request.content != workload::ContentId::none) opened.contents.drop(request.content);
     }
   }
-  return count;
+  return told;
 }
 
 }  // namespace
@@ -68,14 +69,9 @@ workload::Written export_requests(const Document& scenario, const std::filesyste
     throw InputError(scenario.place("workload.trace.file"), "an export reads the trace once more; expected a file");
   workload::OutputOptions options;
   options.format = format_of(path, format);
-  if (!asks_samples(scenario)) options.fields &= ~workload::fields::samples;
-  if (options.format == "blockyard" && scenario.is_set("workload.trace")) {
-    if (const std::int64_t count = with_ids(*open(scenario, configs)); count > 0) {
-      throw InputError({path}, fmt::format("{} requests have ids of prompt blocks, which CSV cannot say; expected an "
-                                           "ending .jsonl",
-                                           count));
-    }
-  }
+  options.fields = fields_told(*open(scenario, configs));
+  if (options.format == "blockyard" && (options.fields & workload::fields::ids) != 0)
+    throw InputError({path}, "prompts have ids of blocks, which CSV cannot say; expected an ending .jsonl");
   const auto opened = open(scenario, configs);
   const workload::ReadReport none;
   const workload::ReadReport& read = opened->requests.trace == nullptr ? none : opened->requests.trace->report();

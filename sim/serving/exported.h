@@ -1,6 +1,7 @@
 // The requests of a scenario as a trace of their own, and such a trace in place of the scenario's workload. Law: a run
 // whose requests come from the export of its own scenario writes the same bytes; only the note of what was read is
-// missing. The workload is read once more for it, so that it cannot come from standard input.
+// missing. Only columns that somebody uses are written. The workload is read twice for it, so that it cannot come from
+// standard input.
 #pragma once
 
 #include <filesystem>

@@ -85,8 +85,24 @@ TEST_CASE("ids of prompt blocks are exported as JSON lines, and refused as CSV")
   check_replay(scenario, json.path());
   const Exported csv(".csv");
   CHECK_THROWS_WITH(serving::export_requests(scenario, config_folder(), csv.path()),
-                    Catch::Contains("3 requests have ids of prompt blocks, which CSV cannot say"));
+                    Catch::Contains("prompts have ids of blocks, which CSV cannot say"));
   CHECK_FALSE(std::filesystem::exists(csv.path()));
+}
+
+TEST_CASE("an export has the columns that its requests use") {
+  const auto header = [](const TraceFile& trace) {
+    const Exported file(".csv");
+    static_cast<void>(serving::export_requests(parsed(small_engine(trace), {"workload.max_tokens.rule=recorded"}),
+                                               config_folder(), file.path()));
+    std::string line;
+    std::ifstream in(file.path());
+    std::getline(in, line);
+    return line;
+  };
+  CHECK(header(TraceFile({{SimTime(0), 20, 3, ",3,0"}}, ",max_tokens,session")) ==
+        "arrival_s,prompt_tokens,output_tokens");
+  CHECK(header(TraceFile({{SimTime(0), 20, 3, ",3,0"}, {SimTime(5), 20, 3, ",9,4"}}, ",max_tokens,session")) ==
+        "arrival_s,prompt_tokens,output_tokens,max_tokens,session");
 }
 
 TEST_CASE("an export without a known ending is refused before anything is read") {
