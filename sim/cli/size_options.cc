@@ -337,8 +337,8 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
   read_budget(options, reader, o);
   std::vector<std::string> contexts = pieces(options.values_of("context"));
   if (contexts.empty() && !options.words().empty()) {
-    options.fail(fmt::format("\"{}\" is one word too many: only lengths of --context stand alone",
-                             options.words().front()));
+    options.fail(
+        fmt::format("\"{}\" is one word too many: only lengths of --context stand alone", options.words().front()));
   }
   for (const std::string& text : pieces(options.words())) contexts.push_back(text);
   for (const std::string& text : contexts) {

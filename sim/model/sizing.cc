@@ -146,7 +146,8 @@ Sizing size_of(const ModelSpec& spec, const GpuSpec& gpu, const SizeOptions& opt
   }
   const auto keeps = [](const StageSize& stage) { return !stage.layout.groups.empty(); };
   for (std::size_t i = 0; i < s.stages.size(); ++i) {
-    const bool better = keeps(s.stages[i]) && (!keeps(s.bound()) || s.stages[i].budget.blocks < s.bound().budget.blocks);
+    const bool better =
+        keeps(s.stages[i]) && (!keeps(s.bound()) || s.stages[i].budget.blocks < s.bound().budget.blocks);
     if (better) s.binding = i;
   }
   measure(s);

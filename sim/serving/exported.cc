@@ -48,7 +48,8 @@ std::unique_ptr<Opened> open(const Document& scenario, const std::filesystem::pa
   return opened;
 }
 
-// What the requests tell beyond times and lengths. A column that nobody uses would let a reader expect what is not there.
+// What the requests tell beyond times and lengths. A column that nobody uses would let a reader expect what is not
+// there.
 workload::FieldSet fields_told(Opened& opened) {
   workload::FieldSet told = workload::fields::none;
   std::array<workload::Request, 256> requests;

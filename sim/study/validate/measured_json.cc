@@ -31,7 +31,8 @@ json parse(const std::string& path, const std::string& text) {
   try {
     return json::parse(text);
   } catch (const json::parse_error& fault) {
-    throw InputError(model::place_of_byte(text, fault.byte > 0 ? fault.byte - 1 : 0, path), "not valid JSON from here on");
+    throw InputError(model::place_of_byte(text, fault.byte > 0 ? fault.byte - 1 : 0, path),
+                     "not valid JSON from here on");
   }
 }
 
