@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the commands that the project's README files show. The convention is written down in tests/README.md.
 
-Usage: readme_test.py [--path FOLDER_OF_BLOCKYARD] [README...]   (default: every README.md of the project)
+Usage: readme_test.py [--path FOLDER_OF_BLOCKYARD] [--write] [README...]   (default: every README.md of the project)
+--write puts today's figures into the shown output, where figures, widths and rules are all that differs.
 """
 
 import argparse
@@ -20,7 +21,7 @@ EXPECTED_STATUS = re.compile(r"\s+# exit status (\d+)$")
 
 class Command:
     def __init__(self, line, text, exact):
-        self.line, self.exact, self.output = line, exact, []
+        self.line, self.exact, self.output = line, exact, []  # output: (number of the line in the README, text)
         status = EXPECTED_STATUS.search(text)
         self.status = int(status.group(1)) if status else 0
         self.text = EXPECTED_STATUS.sub("", text)
@@ -28,12 +29,12 @@ class Command:
 
 def commands_of(text):
     """The commands of every ```sh block, with the output shown below each."""
-    commands, in_block, exact, pending = [], False, False, None
+    commands, in_block, exact, pending = [], False, True, None
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             words = line[3:].split()
             in_block = not in_block and words[:1] == ["sh"]
-            exact = "exact" in words
+            exact = "about" not in words
             shown = False  # whether a command stands above in this block
             pending = None
         elif in_block and (pending is not None or line.startswith("$ ")):
@@ -43,7 +44,7 @@ def commands_of(text):
                 commands.append(Command(number, joined, exact))
                 shown = True
         elif in_block and shown:
-            commands[-1].output.append(line.rstrip())
+            commands[-1].output.append((number, line.rstrip()))
     return commands
 
 
@@ -52,29 +53,34 @@ def shape(line):
     return " ".join(re.sub(r"[-─═━]{3,}", "", NUMBER.sub("#", line)).split())
 
 
-def output_fault(command, output):
-    """None, or what of the shown output is missing. `...` alone on a line stands for any lines."""
-    shown = command.output
-    while shown and not shown[-1]:
-        shown = shown[:-1]
-    if not shown:
-        return None
+def compare(command, output):
+    """(None, or what of the shown output is missing; {line of the README: the real line that has its shape and other figures}).
+
+    `...` alone on a line stands for any lines. A shown line is the next real one that is the same, or else has its shape."""
     real = [line.rstrip() for line in output.splitlines()]
-    if not command.exact:
-        shown, real = [shape(line) for line in shown], [shape(line) for line in real]
-    at = 0
-    for line in shown:
+    shapes = [shape(line) for line in real]
+    at, others = 0, {}
+    for number, line in command.output:
         if line == "..." or not line:
             continue
-        if line not in real[at:]:
-            return f"its output has no such line (figures aside): {line}" if not command.exact else f"its output has no line: {line}"
-        at = real.index(line, at) + 1
-    return None
+        if line in real[at:]:
+            at = real.index(line, at) + 1
+        elif shape(line) in shapes[at:]:
+            at = shapes.index(shape(line), at) + 1
+            others[number] = real[at - 1]
+        else:
+            return f"its output has no such line (figures aside): {line}", others
+    if command.exact and others:
+        number, line = next(iter(others.items()))
+        shown = dict(command.output)[number]
+        return f"shown: {shown}\n  now:   {line}\n  (tests/readme_test.py --write puts in today's figures)", others
+    return None, others
 
 
-def run_readme(path, folder_of_blockyard):
+def run_readme(path, folder_of_blockyard, write):
     """(number of commands run, faults). The commands of one README share one temporary copy of the project's data."""
-    commands = commands_of(path.read_text())
+    text = path.read_text()
+    commands, today = commands_of(text), {}
     faults = []
     if not commands:
         return 0, faults
@@ -93,36 +99,43 @@ def run_readme(path, folder_of_blockyard):
             if done.returncode != command.status:
                 faults.append(f"{where}\n  exit status {done.returncode}, expected {command.status}\n{done.stderr}")
                 continue
-            fault = output_fault(command, done.stdout + done.stderr)
+            fault, others = compare(command, done.stdout + done.stderr)
+            if command.exact:
+                today.update(others)
             if fault:
                 faults.append(f"{where}\n  {fault}")
+    if write and today:
+        path.write_text("".join(today.get(number, line) + "\n" for number, line in enumerate(text.splitlines(), 1)))
     return len(commands), faults
 
 
 def self_test():
     """The reader of the convention, on an example that has every part of it."""
     example = "```sh\nscripts/run\n```\n```sh\n$ echo 12 rows   # exit status 0\n34 rows\n$ echo one \\\n  two\n```\n" \
-              "```yaml\n$ not: run\n```\n```sh exact\n$ false  # exit status 1\n```\n"
+              "```yaml\n$ not: run\n```\n```sh about\n$ false  # exit status 1\n```\n"
     commands = commands_of(example)
     assert [c.text for c in commands] == ["echo 12 rows", "echo one   two", "false"], [c.text for c in commands]
     assert [c.status for c in commands] == [0, 0, 1]
-    assert commands[0].output == ["34 rows"] and commands[2].exact
-    assert output_fault(commands[0], "a\n12   rows\n") is None
-    assert output_fault(commands[0], "12 columns\n") is not None
-    commands[0].exact = True
-    assert output_fault(commands[0], "12 rows\n") is not None
+    assert commands[0].output == [(6, "34 rows")] and commands[0].exact and not commands[2].exact
+    assert compare(commands[0], "a\n34 rows\n") == (None, {})
+    fault, others = compare(commands[0], "a\n12   rows\n")
+    assert fault is not None and others == {6: "12   rows"}
+    assert compare(commands[0], "12 columns\n")[0] is not None
+    commands[0].exact = False
+    assert compare(commands[0], "12   rows\n")[0] is None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--path", type=pathlib.Path, default=ROOT / "build/release", help="the folder of the blockyard program")
+    parser.add_argument("--write", action="store_true", help="put today's figures into the shown output")
     parser.add_argument("readme", type=pathlib.Path, nargs="*")
     arguments = parser.parse_args()
     self_test()
     readmes = arguments.readme or sorted(p for p in ROOT.rglob("README.md") if not {"build", "out"} & set(p.relative_to(ROOT).parts))
     count, faults = 0, []
     for readme in readmes:
-        ran, found = run_readme(readme.resolve(), arguments.path.resolve())
+        ran, found = run_readme(readme.resolve(), arguments.path.resolve(), arguments.write)
         count += ran
         faults += found
     print(f"{count} commands of {len(readmes)} README files ran, {len(faults)} at fault")

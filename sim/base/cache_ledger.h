@@ -3,13 +3,16 @@
 //   other_request   a request of no session, or of another one
 //   own_session     an earlier request of the same session
 //   own_preemption  the request itself, before it was preempted
-//   host_tier       whoever: it had been evicted to a tier below the GPU and came back
+//   host_tier       whoever: it was not on the GPU any more and came back from a tier below it
 // Law: the hit tokens of all causes add up to what the schedulers were told was found.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
+
+#include "sim/base/quantities.h"
 
 namespace blockyard {
 
@@ -17,6 +20,23 @@ enum class HitCause : std::size_t { other_request, own_session, own_preemption, 
 inline constexpr std::size_t kHitCauses = 4;
 inline constexpr std::array<const char*, kHitCauses> kHitCauseNames{"other_request", "own_session", "own_preemption",
                                                                     "host_tier"};
+
+// A tier below the GPU. Read: towards the GPU, by fetches and prefetches, and by what falls from it to the next;
+// written: from the GPU or the tier above.
+struct TierLedger {
+  const char* name = "";
+  std::int64_t capacity_blocks = 0;
+  std::int64_t used_blocks = 0;  // at the end
+  std::int64_t hit_tokens = 0;   // of admissions, fetched from here
+  std::int64_t read_blocks = 0;
+  std::int64_t prefetched_blocks = 0;  // of those read
+  std::int64_t written_blocks = 0;
+  std::int64_t evicted_blocks = 0;
+
+  [[nodiscard]] double hit_share(std::int64_t looked_up_tokens) const {
+    return static_cast<double>(hit_tokens) / static_cast<double>(looked_up_tokens);
+  }
+};
 
 struct CacheLedger {
   std::array<std::int64_t, kHitCauses> hit_tokens{};
@@ -29,6 +49,10 @@ struct CacheLedger {
   std::int64_t looks = 0;
   std::int64_t known_blocks = 0;
   std::int64_t stranded_blocks = 0;
+  std::vector<TierLedger> tiers = {};  // from the GPU downwards
+  // Tokens of admissions that a tier had, and that were computed again, since that took less time.
+  std::int64_t computed_instead_tokens = 0;
+  SimTime waited_for_writes = {};  // steps waited so long for blocks on their way to a tier
 };
 
 }  // namespace blockyard

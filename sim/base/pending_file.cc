@@ -6,16 +6,54 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "sim/base/diagnostics.h"
-
 namespace blockyard {
 
-PendingFile::PendingFile(std::filesystem::path path) : path_(std::move(path)), partial_(path_) {
+namespace fs = std::filesystem;
+
+namespace {
+
+// What is open already may be a regular file, and still has to be written where it is.
+bool is_direct(const fs::path& path) {
+  const std::string name = path.lexically_normal().string();
+  if (name == "/dev/stdout" || name == "/dev/stderr" || name.starts_with("/dev/fd/") || name.starts_with("/proc/")) {
+    return true;
+  }
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status);
+}
+
+int open_direct(const fs::path& path) {
+  const std::string name = path.lexically_normal().string();
+  // Opened anew, a regular file behind it would be written from its beginning.
+  if (name == "/dev/stdout") return ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (name == "/dev/stderr") return ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  return ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+}
+
+fs::path behind_links(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error)) return path;
+  fs::path target = fs::canonical(path, error);
+  return error ? path : target;
+}
+
+}  // namespace
+
+PendingFile::PendingFile(const fs::path& path) : path_(behind_links(path)) {
   // Found out now rather than when the other files are in place already.
-  if (std::error_code ignored; std::filesystem::is_directory(path_, ignored)) fail("written", EISDIR);
+  if (std::error_code ignored; fs::is_directory(path_, ignored)) fail("written", EISDIR);
+  if (is_direct(path)) {
+    path_ = path;
+    descriptor_ = open_direct(path);
+    if (descriptor_ < 0) fail("written", errno);
+    return;
+  }
+  partial_ = path_;
   partial_ += fmt::format(".partial-{}", ::getpid());
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("written", errno);
@@ -28,7 +66,7 @@ PendingFile::~PendingFile() {
 }
 
 void PendingFile::fail(const char* what, int error) const {
-  throw InputError(Place{path_.string()}, fmt::format("cannot be {}: {}", what, std::strerror(error)));
+  throw WriteError(fmt::format("{}: cannot be {}: {}", path_.string(), what, std::strerror(error)));
 }
 
 void PendingFile::write_out() {
@@ -47,6 +85,7 @@ void PendingFile::close() {
 }
 
 void PendingFile::commit() {
+  if (!pending_) return;
   if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail("put in place", errno);
   pending_ = false;
 }

@@ -83,6 +83,48 @@ model::ModelSpec model_of(const Options& options) {
   options.fail(fmt::format("--model: no model \"{}\"{} (`blockyard list models`)", name, did_you_mean(name, known)));
 }
 
+serving::CacheSalt salt_of(const Options& options) {
+  const std::string salt = options.value_of("salt").value_or("none");
+  if (salt == "none") return serving::CacheSalt::none;
+  if (salt == "tenant") return serving::CacheSalt::tenant;
+  if (salt == "request") return serving::CacheSalt::request;
+  options.fail(fmt::format("--salt: expected none, tenant or request, found \"{}\"", salt));
+}
+
+kv::KeepingRules rules_of(const Options& options, Tokens block_size) {
+  kv::KeepingRules rules;
+  const std::string admission = options.value_of("admission").value_or("always");
+  const auto rule = kv::find_cache_admission(admission);
+  if (!rule) {
+    std::vector<std::string> known;
+    for (const NameDoc& name : kv::cache_admissions()) known.push_back(name.name);
+    options.fail(fmt::format("--admission: unknown rule \"{}\"{} (rules: {})", admission,
+                             did_you_mean(admission, known), fmt::join(known, ", ")));
+  }
+  rules.admission = *rule;
+  if (const auto text = options.value_of("pin"))
+    rules.pinned = Blocks(whole_number_of(options, "pin", *text, 0) / block_size.count());
+  if (const auto text = options.value_of("quota")) {
+    rules.quota = number_of(options, "quota", *text, 0);
+    if (!(rules.quota > 0 && rules.quota <= 1)) options.fail("--quota: expected a share above 0, at most 1");
+  }
+  if (rules.any() && options.has("flat")) options.fail("--flat: not together with --admission, --pin or --quota");
+  if (rules.any() && options.has("sample")) options.fail("--sample: not together with --admission, --pin or --quota");
+  return rules;
+}
+
+// Of `all`, those that go with the rules; a policy named by itself has to.
+void check_rules(const Options& options, study::CacheStudy& study) {
+  std::vector<const kv::EvictionRow*> policies;
+  const bool named = options.value_of("policy").value_or("") != "all";
+  for (const kv::EvictionRow* policy : study.policies) {
+    const std::string why = kv::why_not(*policy, study.rules);
+    if (!why.empty() && named) options.fail(fmt::format("--policy: {}", why));
+    if (why.empty()) policies.push_back(policy);
+  }
+  study.policies = policies;
+}
+
 std::int64_t longest_chain(const kv::ReferenceString& references) {
   std::int64_t longest = 0;
   for (const auto& request : references.requests()) longest = std::max<std::int64_t>(longest, request.ids);
@@ -140,9 +182,15 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   options.value("policy", "NAME,...", "eviction policies (`blockyard list evictions`; all = every one; default: lru)");
   options.value("lookup", "RULE",
                 "raw (default): all ids of a prompt; full: the engine's full blocks, never the last token");
+  options.flag("answers",
+               "what requests generate is kept too, for the next turn of their session (with --lookup full)");
   options.value("block-size", "TOKENS",
                 "cut prompts into blocks of so many tokens (default: that of the trace's ids, else 16)");
   options.flag("flat", "every block by itself, in the order of the trace: unrelated objects instead of prefixes");
+  options.value("admission", "RULE", "which blocks are worth keeping: always (default), second_hit or tinylfu");
+  options.value("pin", "TOKENS", "full blocks of the first so many tokens of every prompt go last");
+  options.value("quota", "SHARE", "of the cache, the most that the blocks of one tenant may take");
+  options.value("salt", "WHOSE", "who shares: none (default: everybody), tenant, or request (nobody)");
   options.value("sample", "SHARE", "estimate from samples of this share of the contents (lru stays exact)");
   options.value("model", "NAME", "whose KV GiB measure and whose work gdsf saves (default: llama-3.1-8b)");
   options.value("ttl", "SECONDS", "lifetime of unused blocks, for the policy ttl (default: 300)");
@@ -161,9 +209,16 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   if (lookup != "raw" && lookup != "full")
     options.fail(fmt::format("--lookup: expected raw or full, found \"{}\"", lookup));
   how.lookup = lookup == "full" ? kv::Lookup::full : kv::Lookup::raw;
+  how.answers = options.has("answers");
+  if (how.answers) {
+    if (options.has("lookup") && how.lookup == kv::Lookup::raw)
+      options.fail("--answers: the engine's rule alone says what of an answer is kept; --lookup full");
+    how.lookup = kv::Lookup::full;
+  }
   if (const auto text = options.value_of("block-size"))
     how.block_size = Tokens(whole_number_of(options, "block-size", *text, 1));
   if (const auto text = options.value_of("limit")) how.limit = whole_number_of(options, "limit", *text, 1);
+  how.salt = salt_of(options);
   study.jobs = std::max(1U, std::thread::hardware_concurrency());
   if (const auto text = options.value_of("jobs"))
     study.jobs = static_cast<std::size_t>(whole_number_of(options, "jobs", *text, 1));
@@ -181,6 +236,8 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   study::CacheTrace trace = study::read_cache_trace(options.words().front(), how);
   if (trace.references.requests().empty()) throw InputError({options.words().front()}, "no request to look up");
   if (options.has("flat")) trace.references = trace.references.flattened();
+  study.rules = rules_of(options, trace.references.block_size());
+  check_rules(options, study);
   study.capacities = capacities_of(options, model, trace.references);
   study.options.cost = serving::block_costs(model, trace.references.block_size(), longest_chain(trace.references));
   const kv::ReuseDistances distances(trace.references);

@@ -77,6 +77,17 @@ std::string result_table(const CacheReport& report) {
   return table.text();
 }
 
+std::string rules_line(const CacheReport& report) {
+  const kv::KeepingRules& rules = report.study.rules;
+  if (!rules.any()) return "";
+  std::vector<std::string> parts;
+  const std::string admission = kv::cache_admissions()[static_cast<std::size_t>(rules.admission)].name;
+  if (rules.admission != kv::CacheAdmission::always) parts.push_back("admission " + admission);
+  if (rules.pinned > Blocks(0)) parts.push_back(fmt::format("first {} blocks pinned", grouped(rules.pinned.count())));
+  if (rules.quota > 0) parts.push_back(fmt::format("at most {} for a tenant", percent(rules.quota)));
+  return fmt::format("  rules       {}\n", fmt::join(parts, ", "));
+}
+
 std::string explanation(const CacheReport& report) {
   std::string text =
       "\ncapacity: blocks; found: leading blocks of a prompt that are there; of ideal: of the tokens that a cache "
@@ -131,6 +142,7 @@ std::string cache_text(const CacheReport& report) {
   std::string text = fmt::format("{}: format {}, {} requests, blocks of {} tokens, lookup {}\n", report.file,
                                  report.trace.report.format, grouped(requests), references.block_size().count(),
                                  references.lookup() == kv::Lookup::raw ? "raw" : "full");
+  text += rules_line(report);
   text += fmt::format("  asked for   {} blocks, {} of them different; {} prompt tokens\n", grouped(references.blocks()),
                       grouped(references.contents()), grouped(references.prompt_tokens().count()));
   text +=
@@ -149,6 +161,7 @@ std::string cache_text(const CacheReport& report) {
 }
 
 std::string cache_json(const CacheReport& report) {
+  const kv::KeepingRules& rules = report.study.rules;
   const kv::ReferenceString& references = report.trace.references;
   const kv::ReuseDistances& lru = report.lru;
   ordered_json distances = ordered_json::object();
@@ -185,6 +198,9 @@ std::string cache_json(const CacheReport& report) {
                           {"different_blocks", references.contents()},
                           {"prompt_tokens", references.prompt_tokens().count()},
                           {"model", report.model},
+                          {"admission", kv::cache_admissions()[static_cast<std::size_t>(rules.admission)].name},
+                          {"pinned_blocks", rules.pinned.count()},
+                          {"quota", rules.quota > 0 ? ordered_json(rules.quota) : ordered_json()},
                           {"ideal",
                            {{"hit_blocks", lru.reused_blocks()},
                             {"hit_tokens", lru.reused_tokens()},

@@ -75,9 +75,11 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   const scenario::Document scenario =
       scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
   const study::MeasuredRun run = study::read_measured(*file);
+  PendingFile yaml(out);  // a place that cannot be written to is said before the fit
   const Interrupt interrupt;
-  how.go_on = [&](int runs) {
-    if (streams.err_is_terminal) streams.err << fmt::format("\r{} runs", runs) << std::flush;
+  how.go_on = [&, shown = -1](int runs) mutable {
+    if (streams.err_is_terminal && runs != shown) streams.err << fmt::format("\r{} runs", runs) << std::flush;
+    shown = runs;
     return !interrupt.raised();
   };
   const study::Calibrated calibrated = study::calibrate(scenario, configs, run, how);
@@ -86,7 +88,6 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
     streams.err << "blockyard calibrate: interrupted: nothing is written\n";
     return ExitStatus::interrupted;
   }
-  PendingFile yaml(out);
   fmt::format_to(std::back_inserter(yaml.buffer()), "{}", study::calibration_yaml(calibrated));
   yaml.close();
   yaml.commit();

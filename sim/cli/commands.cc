@@ -16,7 +16,7 @@ constexpr std::array kCommands{
     Command{"conform", "replay recorded runs of the real engine and compare every line", conform},
     Command{"explain", "one request's time, wait by wait, from the files of a run", explain},
     Command{"cache", "a trace against the prefix cache alone: policies, capacities, the optimum", cache},
-    Command{"trace", "look at request traces, convert them", trace},
+    Command{"trace", "look at request traces, convert them, generate them", trace},
     Command{"list", "what a scenario can name: models, gpus, schedulers, ...", list},
     Command{"schema", "the JSON Schema of the scenario, for editors", schema},
 };
@@ -24,6 +24,7 @@ constexpr std::array kCommands{
 constexpr std::array kTraceCommands{
     Command{"info", "rows, times, lengths and repeated prefixes of traces", trace_info},
     Command{"convert", "write a trace, or a part of it, in another format", trace_convert},
+    Command{"generate", "write the requests that a scenario's generator draws as a trace", trace_generate},
 };
 
 }  // namespace
@@ -32,7 +33,8 @@ std::span<const Command> commands() { return kCommands; }
 std::span<const Command> trace_commands() { return kTraceCommands; }
 
 ExitStatus trace(const Arguments& arguments, Streams streams) {
-  return dispatch("blockyard trace", "look at request traces, convert them", trace_commands(), arguments, streams);
+  return dispatch("blockyard trace", "look at request traces, convert them, generate them", trace_commands(), arguments,
+                  streams);
 }
 
 }  // namespace blockyard::cli

@@ -18,6 +18,7 @@ namespace blockyard::cli {
 [[nodiscard]] ExitStatus trace(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace_info(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace_convert(const Arguments& arguments, Streams streams);
+[[nodiscard]] ExitStatus trace_generate(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus list(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus schema(const Arguments& arguments, Streams streams);
 

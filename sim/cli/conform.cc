@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
@@ -84,7 +85,7 @@ ExitStatus shrink_one(const std::string& file, const std::optional<std::string>&
     smaller = study::cut_after_difference(record, *result.difference);
     how = "cut after the difference; fewer requests need --against, a program that runs the engine";
   }
-  if (!(std::ofstream(out) << study::to_text(smaller))) throw InputError({out, 0, 0}, "cannot be written");
+  if (!(std::ofstream(out) << study::to_text(smaller))) throw WriteError(out + ": cannot be written");
   streams.out << fmt::format("{}: {} of {} requests, {} of {} steps ({})\n", out, smaller.requests.size(),
                              record.requests.size(), smaller.steps.size(), record.steps.size(), how);
   const study::ReplayResult result = study::replay(smaller, study::StepPath::fast);
@@ -98,7 +99,7 @@ ExitStatus record_one(const std::string& file, std::vector<std::string> sets, co
   const study::Record record =
       study::record_scenario(scenario::load(file, serving::scenario_schema(configs), sets), configs);
   const std::string text = study::to_text(record);
-  if (!(std::ofstream(out) << text)) throw InputError({out, 0, 0}, "cannot be written");
+  if (!(std::ofstream(out) << text)) throw WriteError(out + ": cannot be written");
   streams.out << fmt::format("{}: {} requests, {} steps\n", out, record.requests.size(), record.steps.size());
   return ExitStatus::done;
 }

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
 #include "sim/cli/commands.h"
 #include "sim/workload/byte_source.h"
 
@@ -69,6 +70,9 @@ ExitStatus run_command_line(const Arguments& arguments, Streams streams) {
   } catch (const workload::ReadInterrupted& interrupted) {
     streams.err << "blockyard: " << interrupted.what() << '\n';
     return ExitStatus::interrupted;
+  } catch (const WriteError& error) {
+    streams.err << error.what() << '\n';
+    return ExitStatus::run_failed;
   } catch (const std::bad_alloc&) {
     streams.err
         << "blockyard: not enough memory for what was asked; look for a budget, a pool or a trace that is too large\n";

@@ -52,8 +52,9 @@ void Options::flag(const std::string& name, const std::string& doc) {
 
 void Options::value(const std::string& name, const std::string& meta, const std::string& doc) {
   options_.add_options()(name.c_str(), po::value<std::string>()->value_name(meta), doc.c_str());
-  names_.push_back("--" + name);
-  usage_.push_back(fmt::format("[--{} {}]", name, meta));
+  const std::string word = name.substr(0, name.find(','));
+  names_.push_back("--" + word);
+  usage_.push_back(word == name ? fmt::format("[--{} {}]", name, meta) : fmt::format("[-{} {}]", name.back(), meta));
 }
 
 void Options::values(const std::string& name, const std::string& meta, const std::string& doc) {

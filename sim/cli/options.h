@@ -17,6 +17,7 @@ class Options {
  public:
   Options(std::string command, std::string doc);
 
+  // A name may be followed by a letter: "out,o" is --out and -o.
   void flag(const std::string& name, const std::string& doc);
   void value(const std::string& name, const std::string& meta, const std::string& doc);   // at most once
   void values(const std::string& name, const std::string& meta, const std::string& doc);  // any number of times
@@ -31,6 +32,7 @@ class Options {
   [[nodiscard]] std::optional<std::string> value_of(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> values_of(const std::string& name) const;
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }  // "--json", ...
 
   [[noreturn]] void fail(std::string message) const;  // InputError with the command as its place
 

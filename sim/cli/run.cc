@@ -16,6 +16,7 @@
 #include "sim/report/summary_json.h"
 #include "sim/report/summary_text.h"
 #include "sim/scenario/load.h"
+#include "sim/serving/exported.h"
 #include "sim/serving/names.h"
 #include "sim/serving/run.h"
 
@@ -41,12 +42,20 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   options.words("SCENARIO", 1, 1, "a YAML file (`blockyard schema` describes it)");
   options.values("set", "KEY=VALUE", "set a key of the scenario, e.g. kv_cache.block_size=32; wins over the file");
   options.value("out", "DIR", "write summary.json, requests.csv, timeseries.csv and events.csv there");
+  options.value("export-trace", "FILE", "write the requests there, .csv or .jsonl, to be run again with --trace");
+  options.value("trace", "FILE", "take the requests from there, as --export-trace wrote them, not from the workload");
   options.flag("json", "print summary.json, and nothing else, to standard output");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const std::filesystem::path configs = config_folder();
   const scenario::Document scenario =
       scenario::load(options.words().front(), serving::scenario_schema(configs), options.values_of("set"));
+  const auto exported = options.value_of("export-trace");
+  const auto replayed = options.value_of("trace");
+  if (exported && replayed) options.fail("--export-trace and --trace: the requests are in a trace already");
+  if (exported) static_cast<void>(serving::export_requests(scenario, configs, *exported));
+  std::optional<serving::RequestsOverride> requests;
+  if (replayed) requests = serving::exported_requests(scenario, configs, *replayed);
   std::optional<std::filesystem::path> folder;
   if (const auto out = options.value_of("out")) folder = prepare_out_folder(*out);
 
@@ -61,6 +70,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
       return !interrupt.raised();
     };
     serving::RunControl control{.go_on = go_on, .time_series = folder.has_value()};
+    if (requests) control.requests = &*requests;
     if (changes) {
       control.memory_changed = [&](SimTime now, const MemoryChange& change, Bytes piece) {
         changes->add(now, change, piece);

@@ -37,24 +37,32 @@ model::EngineLog read_log(const std::string& file) {
   return log;
 }
 
-std::vector<model::Sizing> cases_of(const SizeQuestion& q) {
-  std::vector<model::Sizing> cases;
-  for (const model::GpuSpec& gpu : q.gpus) {
-    for (const std::int64_t tp : q.tps) {
-      const model::SizeOptions options = q.options_of(gpu, tp);
-      Diagnostics wrong;
-      model::check(*q.model, options, {"blockyard size", 0, 0}, wrong);
-      if (!wrong.empty() && q.tps.size() > 1) continue;
-      wrong.throw_if_any();
-      cases.push_back(model::size_of(*q.model, gpu, options));
-    }
+// One for each GPU and each tensor-parallel size that can split the model; why the others cannot.
+struct Cases {
+  std::vector<model::Sizing> sizes;
+  std::vector<Diagnostic> cannot;
+};
+
+Cases cases_of(const SizeQuestion& q) {
+  Cases cases;
+  std::vector<std::int64_t> able;
+  for (const std::int64_t tp : q.tps) {
+    const std::string place = q.tps.size() > 1 ? fmt::format("tp {}", tp) : "blockyard size";
+    Diagnostics wrong;
+    model::check(*q.model, q.options_of(q.gpus.front(), tp), {place, 0, 0}, wrong);
+    if (wrong.empty()) able.push_back(tp);
+    cases.cannot.insert(cases.cannot.end(), wrong.list().begin(), wrong.list().end());
   }
+  for (const model::GpuSpec& gpu : q.gpus) {
+    for (const std::int64_t tp : able) cases.sizes.push_back(model::size_of(*q.model, gpu, q.options_of(gpu, tp)));
+  }
+  if (cases.sizes.empty()) throw InputError(cases.cannot);
   return cases;
 }
 
 ExitStatus answer(const SizeQuestion& q, const Options& options, Streams streams) {
-  const std::vector<model::Sizing> cases = cases_of(q);
-  if (cases.empty()) options.fail("none of the tensor-parallel sizes can split the model");
+  const Cases all = cases_of(q);
+  const std::vector<model::Sizing>& cases = all.sizes;
   const auto trace_of = [&](const model::Sizing& sizing) -> std::optional<TraceFit> {
     const std::optional<std::string> file = options.value_of("trace");
     if (!file) return std::nullopt;
@@ -64,19 +72,21 @@ ExitStatus answer(const SizeQuestion& q, const Options& options, Streams streams
   if (options.has("json")) {
     ordered_json sizes = ordered_json::array();
     for (const model::Sizing& sizing : cases) sizes.push_back(size_json(sizing, q.contexts, trace_of(sizing)));
-    const ordered_json whole = one ? sizes.front() : ordered_json{{"schema", "blockyard.sizes/1"}, {"sizes", sizes}};
+    ordered_json cannot = ordered_json::array();
+    for (const Diagnostic& d : all.cannot) cannot.push_back(to_string(d));
+    const ordered_json whole =
+        one ? sizes.front()
+            : ordered_json{{"schema", "blockyard.sizes/1"}, {"sizes", sizes}, {"cannot_be_split", cannot}};
     streams.out << whole.dump(2) << '\n';
   } else if (one) {
     print_size(cases.front(), q.contexts, trace_of(cases.front()), streams.out);
   } else {
-    print_table(cases, streams.out);
-    for (const std::int64_t tp : q.tps) {
-      model::SizeOptions each = q.options;
-      each.tp = tp;
-      Diagnostics wrong;
-      model::check(*q.model, each, {"tp " + std::to_string(tp), 0, 0}, wrong);
-      for (const Diagnostic& d : wrong.list()) streams.out << to_string(d) << '\n';
+    std::vector<TraceFit> traces;
+    for (const model::Sizing& sizing : cases) {
+      if (std::optional<TraceFit> trace = trace_of(sizing)) traces.push_back(std::move(*trace));
     }
+    print_table(cases, q.contexts, traces, streams.out);
+    for (const Diagnostic& d : all.cannot) streams.out << to_string(d) << '\n';
   }
   if (one && !cases.front().fits) print_refusal(cases.front(), streams.err);
   const bool any = std::any_of(cases.begin(), cases.end(), [](const model::Sizing& sizing) { return sizing.fits; });
@@ -98,7 +108,7 @@ ExitStatus size(const Arguments& arguments, Streams streams) {
   const model::EngineLog log = read_log(*file);
   const SizeQuestion q = read_size_options(options, &log);
   std::optional<model::Sizing> sizing;
-  if (q.model) sizing = cases_of(q).front();
+  if (q.model) sizing = cases_of(q).sizes.front();
   if (options.has("json")) {
     streams.out << log_json(log, sizing).dump(2) << '\n';
   } else {

@@ -78,16 +78,6 @@ ordered_json trace_json(const TraceFit& t) {
           {"concurrency_in_flight", t.concurrency_in_flight}};
 }
 
-template <class T>
-void put(ordered_json& json, const char* key, const std::optional<T>& value) {
-  if (!value) return;
-  if constexpr (std::is_same_v<T, Tokens> || std::is_same_v<T, Blocks>) {
-    json[key] = value->count();
-  } else {
-    json[key] = *value;
-  }
-}
-
 }  // namespace
 
 ordered_json size_json(const Sizing& s, const std::vector<Tokens>& contexts, const std::optional<TraceFit>& trace) {
@@ -142,34 +132,6 @@ ordered_json size_json(const Sizing& s, const std::vector<Tokens>& contexts, con
   if (trace) json["trace"] = trace_json(*trace);
   if (!s.fits) json["remedies"] = model::remedies(s);
   json["not_counted"] = s.model.not_counted;
-  return json;
-}
-
-ordered_json log_json(const model::EngineLog& log, const std::optional<Sizing>& sizing) {
-  ordered_json said = ordered_json::object();
-  put(said, "version", log.version);
-  put(said, "model", log.model);
-  put(said, "tensor_parallel_size", log.tp);
-  put(said, "pipeline_parallel_size", log.pp);
-  put(said, "kv_cache_dtype", log.kv_cache_dtype);
-  put(said, "max_model_len", log.max_model_len);
-  put(said, "max_num_batched_tokens", log.max_num_batched_tokens);
-  put(said, "gpu_memory_utilization", log.gpu_memory_utilization);
-  put(said, "total_gib", log.total_gib);
-  put(said, "weights_gib", log.weights_gib);
-  put(said, "activation_gib", log.activation_gib);
-  put(said, "non_torch_gib", log.non_torch_gib);
-  put(said, "cuda_graphs_gib", log.cuda_graphs_gib);
-  put(said, "kv_gib", log.kv_gib);
-  put(said, "kv_tokens", log.kv_tokens);
-  put(said, "kv_blocks", log.kv_blocks);
-  put(said, "host_blocks", log.host_blocks);
-  put(said, "max_concurrency", log.max_concurrency);
-  put(said, "concurrency_length", log.concurrency_length);
-  put(said, "needed_gib", log.needed_gib);
-  put(said, "largest_max_model_len", log.largest_max_model_len);
-  ordered_json json = {{"schema", "blockyard.size_log/1"}, {"log", said}, {"notes", log.notes}};
-  if (sizing) json["arithmetic"] = size_json(*sizing, {}, std::nullopt);
   return json;
 }
 

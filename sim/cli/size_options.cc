@@ -97,7 +97,9 @@ std::optional<model::ElementType> kv_type(const std::string& text, Reader& reade
 
 void read_engine(const Options& options, const model::EngineLog* log, Reader& reader, model::SizeOptions& o) {
   // A log of a version before 0.21, the first to print tokens of a full-length mix of layers.
-  if (log != nullptr && log->version && log->version->starts_with("0.")) {
+  if (log != nullptr && log->v0) {
+    o.engine = model::Engine::vllm_v0;
+  } else if (log != nullptr && log->version && log->version->starts_with("0.")) {
     const int minor = std::atoi(log->version->c_str() + 2);
     if (minor <= 20) o.engine = model::Engine::vllm_0_20;
   }
@@ -111,6 +113,22 @@ void read_engine(const Options& options, const model::EngineLog* log, Reader& re
     o.engine = found->second;
   } else {
     reader.complain("engine", fmt::format("expected vllm, vllm-0.20 or vllm-v0, found \"{}\"", *name));
+  }
+}
+
+// A log is of one engine, and is looked at alone where no model is named.
+void refuse_unused(const Options& options, const SizeQuestion& q, Reader& reader) {
+  for (const char* name : {"context", "trace", "format"}) {
+    if (options.has(name)) reader.complain(name, "goes with a size, not with --from-log");
+  }
+  if (q.tps.size() > 1) reader.complain("tp", "expected one size with --from-log");
+  if (q.gpus.size() > 1) reader.complain("gpu", "expected one GPU with --from-log");
+  if (q.model) return;
+  for (const std::string& option : options.names()) {
+    const std::string name = option.substr(2);
+    const bool told = name == "context" || name == "trace" || name == "format";
+    if (name == "from-log" || name == "json" || told || !options.has(name)) continue;
+    reader.complain(name, "needs --model beside --from-log");
   }
 }
 
@@ -170,8 +188,14 @@ void read_gpus(const Options& options, const model::EngineLog* log, Reader& read
     gpu.name = "GPU of the log";
     gpu.memory_bytes = Bytes(std::llround(*log->total_gib * (1LL << 30)));
     q.gpus.push_back(gpu);
-  } else if (q.gpus.empty() && log != nullptr && log->kv_gib && from_memory) {
-    q.options.request = Bytes(std::llround(*log->kv_gib * (1LL << 30)));
+  } else if (q.gpus.empty() && log != nullptr && from_memory && (log->kv_gib || log->kv_blocks || log->kv_tokens)) {
+    if (log->kv_gib) {
+      q.options.request = Bytes(std::llround(*log->kv_gib * (1LL << 30)));
+    } else if (log->kv_blocks) {
+      q.options.request = *log->kv_blocks;
+    } else {
+      q.options.request = *log->kv_tokens;
+    }
     q.gpus.emplace_back();
     q.gpus.back().name = "GPU of the log";
   }
@@ -229,7 +253,8 @@ void declare_size_options(Options& o) {
   o.value("num-speculative-tokens", "N", "recurrent state is kept once more for each (0)");
   o.value("engine", "NAME",
           "vllm (0.21 on), vllm-0.20 or vllm-v0: how the tokens and the concurrency that it prints are counted (vllm)");
-  o.values("context", "TOKENS[,...]", "how many sequences of this length fit at once");
+  o.values("context", "TOKENS[,...]", "how many sequences of this length fit at once; more lengths may follow");
+  o.words("TOKENS", 0, 1000, "further lengths of --context");
   o.value("trace", "FILE", "how many of a trace's requests fit at once, at their real lengths");
   o.value("format", "NAME", "of the trace, instead of recognising it");
   o.value("from-log", "FILE", "start-up lines of an engine, shown beside our arithmetic; - for standard input");
@@ -250,7 +275,7 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
   if (const std::optional<std::string> name = options.value_of("dtype")) {
     const std::optional<model::ElementType> type = model::element_type(*name);
     if (!type) reader.complain("dtype", fmt::format("\"{}\" is not known", *name));
-    if (q.model && type) q.model->dtype = *name == "float32" ? model::ElementType::fp32 : *type;
+    if (q.model && type) q.model->dtype = *type;
   }
 
   std::vector<std::string> tps = pieces(options.values_of("tp"));
@@ -310,21 +335,20 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
   reader.bytes("non-torch", o.given.non_torch);
   reader.bytes("cuda-graphs", o.given.cuda_graphs);
   read_budget(options, reader, o);
-  for (const std::string& text : pieces(options.values_of("context"))) {
+  std::vector<std::string> contexts = pieces(options.values_of("context"));
+  if (contexts.empty() && !options.words().empty()) {
+    options.fail(
+        fmt::format("\"{}\" is one word too many: only lengths of --context stand alone", options.words().front()));
+  }
+  for (const std::string& text : pieces(options.words())) contexts.push_back(text);
+  for (const std::string& text : contexts) {
     std::int64_t length = 1;
     if (const auto read = reader.parsed("context", text, Kind::tokens))
       reader.in_range("context", read->count, 1, 1'000'000'000, length);
     q.contexts.emplace_back(length);
   }
   if (q.model || log == nullptr) read_gpus(options, log, reader, q, wrong);
-  wrong.throw_if_any();
-  if (!q.model) return q;
-  for (const std::int64_t tp : q.tps) {
-    model::SizeOptions each = o;
-    each.tp = tp;
-    // In a table a size that cannot be is a row of its own.
-    if (q.tps.size() == 1) model::check(*q.model, each, {"blockyard size", 0, 0}, wrong);
-  }
+  if (log != nullptr) refuse_unused(options, q, reader);
   wrong.throw_if_any();
   return q;
 }

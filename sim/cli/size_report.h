@@ -31,7 +31,9 @@ struct TraceFit {
 void print_size(const model::Sizing& sizing, const std::vector<Tokens>& contexts, const std::optional<TraceFit>& trace,
                 std::ostream& out);
 void print_refusal(const model::Sizing& sizing, std::ostream& out);
-void print_table(const std::vector<model::Sizing>& cases, std::ostream& out);
+// With a column for each of `contexts`, and one for the trace: `traces` has an entry a case, or none at all.
+void print_table(const std::vector<model::Sizing>& cases, const std::vector<Tokens>& contexts,
+                 const std::vector<TraceFit>& traces, std::ostream& out);
 [[nodiscard]] nlohmann::ordered_json size_json(const model::Sizing& sizing, const std::vector<Tokens>& contexts,
                                                const std::optional<TraceFit>& trace);
 

@@ -269,21 +269,42 @@ void print_refusal(const Sizing& s, std::ostream& out) {
               : fmt::format("What would make it fit, each by itself: {}.\n", fmt::join(ways, "; ")));
 }
 
-void print_table(const std::vector<Sizing>& cases, std::ostream& out) {
+void print_table(const std::vector<Sizing>& cases, const std::vector<Tokens>& contexts,
+                 const std::vector<TraceFit>& traces, std::ostream& out) {
   const Sizing& first = cases.front();
   out << fmt::format("{}, max_model_len {}, KV in {}\n\n", first.model.name, grouped(first.max_model_len.count()),
                      name_of(first.kv_dtype));
   TextTable table(1);
-  table.add({"", "weights", "KV", "KV of all", "a token", "", "", "maximum", "largest", ""});
-  table.add(
-      {"GPUs", "GiB each", "GiB each", "GiB", "B each", "blocks", "tokens", "concurrency", "max_model_len", "fits"});
-  for (const Sizing& s : cases) {
+  std::vector<std::string> above{"", "weights", "KV", "KV of all", "a token", "", "", "maximum", "largest", ""};
+  std::vector<std::string> heads{"GPUs",   "GiB each", "GiB each",    "GiB",           "B each",
+                                 "blocks", "tokens",   "concurrency", "max_model_len", "fits"};
+  for (const Tokens length : contexts) {
+    above.emplace_back("at once");
+    heads.push_back("of " + grouped(length.count()));
+  }
+  if (!traces.empty()) {
+    above.emplace_back("at once");
+    heads.emplace_back("of trace");
+  }
+  table.add(above);
+  table.add(heads);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Sizing& s = cases[i];
     const Bytes weights =
         s.options.given.weights.value_or(weight_bytes_per_gpu(s.model, s.options.tp, s.bound().stage));
-    table.add({fmt::format("{} x {}", s.options.tp * s.options.pp, s.gpu.name), gib(weights), gib(s.kv_bytes),
-               gib(s.kv_bytes_of_replica), grouped(s.bytes_per_token.count()), grouped(s.kv_blocks.count()),
-               grouped(s.kv_tokens.count()), fmt::format("{:.2f}x", s.max_concurrency),
-               s.largest_max_model_len ? grouped(s.largest_max_model_len->count()) : "any", s.fits ? "yes" : "no"});
+    std::vector<std::string> row{fmt::format("{} x {}", s.options.tp * s.options.pp, s.gpu.name),
+                                 gib(weights),
+                                 gib(s.kv_bytes),
+                                 gib(s.kv_bytes_of_replica),
+                                 grouped(s.bytes_per_token.count()),
+                                 grouped(s.kv_blocks.count()),
+                                 grouped(s.kv_tokens.count()),
+                                 fmt::format("{:.2f}x", s.max_concurrency),
+                                 s.largest_max_model_len ? grouped(s.largest_max_model_len->count()) : "any",
+                                 s.fits ? "yes" : "no"};
+    for (const Tokens length : contexts) row.push_back(grouped(s.by_engine(length)));
+    if (!traces.empty()) row.push_back(fmt::format("{:.1f}", traces[i].concurrency_in_flight));
+    table.add(std::move(row));
   }
   out << table.text();
 }

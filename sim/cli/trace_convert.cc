@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,7 +11,9 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/numbers.h"
 #include "sim/cli/options.h"
+#include "sim/cli/trace_figures.h"
 #include "sim/cli/trace_options.h"
+#include "sim/workload/samples.h"
 #include "sim/workload/survey.h"
 #include "sim/workload/trace_edits.h"
 #include "sim/workload/write_trace.h"
@@ -47,8 +48,13 @@ struct Reading {
   std::unique_ptr<workload::EditedTrace> edited;
 };
 
+constexpr const char* kStandardOutput = "/dev/stdout";
+
+// The trace goes there, and what is told of it elsewhere.
+bool is_stdout(const std::string& out) { return out == kStandardOutput || out == "/dev/fd/1"; }
+
 std::string format_of(const std::string& out, const Options& options) {
-  if (const auto named = options.value_of("to")) return *named;
+  if (const auto named = options.value_of("to")) return std::string(workload::find_output_format(*named).name);
   const std::string ending = std::filesystem::path(out).extension().string();
   if (ending == ".csv") return "blockyard";
   if (ending == ".jsonl") return "blockyard-jsonl";
@@ -66,7 +72,7 @@ Job job_of(const Options& options) {
   expect_with(options, "scale-think-times", "scale-rate");
   Job job;
   job.in = options.words()[0];
-  job.out = options.words()[1];
+  job.out = options.words()[1] == "-" ? kStandardOutput : options.words()[1];
   job.how = trace_options(options);
   job.how.format = options.value_of("from").value_or("auto");
   if (options.has("limit")) job.how.limit = whole_number(options, "limit", 1, INT64_MAX, 0);
@@ -83,21 +89,18 @@ Job job_of(const Options& options) {
   return job;
 }
 
-void count_groups(const Job& job, workload::TraceSample& sample) {
+// The first of the two readings that a sample needs, and what the whole looks like.
+Survey count_groups(const Job& job, workload::TraceSample& sample) {
   Reading all(job, nullptr);
-  std::array<workload::Request, 256> requests;
-  while (const std::size_t count = all.edited->read(requests)) {
-    const auto some = std::span(requests).first(count);
-    if (all.read->hash_block > 0) sample.set_block(Tokens(all.read->hash_block));
-    sample.count(some, all.contents);
-    for (const workload::Request& request : some) {
-      if (request.content != workload::ContentId::none) all.contents.drop(request.content);
-    }
-  }
+  return workload::survey(*all.edited, *all.read, all.contents, Tokens(0),
+                          [&](std::span<const workload::Request> requests) {
+                            if (all.read->hash_block > 0) sample.set_block(Tokens(all.read->hash_block));
+                            sample.count(requests, all.contents);
+                          });
 }
 
-Survey survey_of(const Job& job, workload::TraceSample* sample) {
-  Reading reading(job, sample);
+Survey survey_of(const Job& job, workload::TraceSample& sample) {
+  Reading reading(job, &sample);
   return workload::survey(*reading.edited, *reading.read, reading.contents);
 }
 
@@ -129,6 +132,12 @@ void print_result(const Job& job, const workload::ReadReport& read, const worklo
   out << fmt::format("{} ({}) -> {} ({})\n", job.in, read.format, job.out, job.to);
   out << fmt::format("  read          {} rows ({} dropped, {} malformed, {} out of order)\n", grouped(read.rows),
                      grouped(read.dropped()), grouped(read.bad_rows), grouped(read.out_of_order));
+  print_dropped(read, out);
+  print_malformed(read, out);
+  if (read.untimed > 0) {
+    out << fmt::format("    untimed     {}: at the time their session began, without a session at 0\n",
+                       grouped(read.untimed));
+  }
   if (job.edits.window.from || job.edits.window.to) {
     out << fmt::format("  window        {} requests outside\n", grouped(edits.outside_window));
   }
@@ -152,7 +161,7 @@ void print_result(const Job& job, const workload::ReadReport& read, const worklo
 
 ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   Options options("blockyard trace convert", "write a trace, or a part of it, in another format");
-  options.words("IN OUT", 2, 2, "the trace, plain, gzip or zstd, - for standard input; and the file to write");
+  options.words("IN OUT", 2, 2, "the trace, plain, gzip or zstd, and the file to write; - for standard input, output");
   options.value("from", "NAME", "read as this format (`blockyard list formats`) instead of recognising it");
   std::string formats;
   for (const workload::OutputFormat& format : workload::output_formats()) {
@@ -177,10 +186,9 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   std::optional<Survey> whole;
   std::optional<Survey> sampled;
   if (job.fraction < 1) {
-    count_groups(job, sample);
-    whole = survey_of(job, nullptr);
+    whole = count_groups(job, sample);
     workload::TraceSample again = sample;
-    sampled = survey_of(job, &again);
+    sampled = survey_of(job, again);
   }
   std::optional<workload::KeyedIds> names;
   if (const auto key = options.value_of("anonymise")) {
@@ -191,11 +199,15 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   workload::OutputOptions output;
   output.format = job.to;
   output.names = names ? &*names : nullptr;
+  // A reader takes several samples for possible where the trace has room for them.
+  const bool one_sample_each = job.in != "-" && !workload::trace_asks_samples(job.in, job.how.format);
+  if (one_sample_each) output.fields &= ~workload::fields::samples;
   const workload::Written written =
       workload::write_trace(*reading.edited, reading.contents, job.out, output, *reading.read);
+  std::ostream& told = is_stdout(job.out) ? streams.err : streams.out;
   if (written.requests == 0) streams.err << fmt::format("warning: {}: no request is left\n", job.out);
-  print_result(job, *reading.read, reading.edited->report(), written, names.has_value(), streams.out);
-  if (whole) print_sample(*whole, *sampled, streams.out);
+  print_result(job, *reading.read, reading.edited->report(), written, names.has_value(), told);
+  if (whole) print_sample(*whole, *sampled, told);
   return ExitStatus::done;
 }
 

@@ -26,6 +26,11 @@ double share_of(std::int64_t part, std::int64_t whole) {
 }
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 std::string rounded(double number) { return grouped(std::llround(number)); }
+// To a tenth, which is left out where it is 0.
+std::string to_a_tenth(double number) {
+  const std::int64_t tenths = std::llround(10 * number);
+  return grouped(tenths / 10) + (tenths % 10 == 0 ? "" : fmt::format(".{}", tenths % 10));
+}
 
 double mean_of(Tokens sum, std::int64_t count) {
   return count == 0 ? 0 : static_cast<double>(sum.count()) / static_cast<double>(count);
@@ -34,13 +39,13 @@ double mean_of(Tokens sum, std::int64_t count) {
 // One window alone has no dispersion.
 std::string dispersion(const TraceStatistics& trace, double value, double window_s) {
   constexpr double kWindows = 2;
-  return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.4g}", value);
+  return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.5g}", value);
 }
 
 // Slow rates keep their digits.
 std::string rate(double per_s) {
   constexpr double kSlow = 0.1;
-  return per_s < kSlow ? fmt::format("{:.4g}", per_s) : fmt::format("{:.4f}", per_s);
+  return per_s < kSlow ? fmt::format("{:.4g}", per_s) : fmt::format("{:.6f}", per_s);
 }
 
 std::string class_name(std::size_t index) {
@@ -57,24 +62,40 @@ std::string clients(const ReadReport& read) {
 }
 
 std::string lengths_row(const char* name, const LengthStatistics& lengths) {
-  return fmt::format("  {:<13} {:>10.1f} {:>8} {:>8} {:>8} {:>8} {:>8} {:>16}\n", name, lengths.mean,
-                     grouped(lengths.min.count()), rounded(lengths.p50), rounded(lengths.p90), rounded(lengths.p99),
-                     grouped(lengths.max.count()), grouped(lengths.sum.count()));
+  return fmt::format("  {:<13} {:>10.3f} {:>8} {:>9} {:>9} {:>9} {:>8} {:>15}\n", name, lengths.mean,
+                     grouped(lengths.min.count()), to_a_tenth(lengths.p50), to_a_tenth(lengths.p90),
+                     to_a_tenth(lengths.p99), grouped(lengths.max.count()), grouped(lengths.sum.count()));
 }
 
-void print_rows(const ReadReport& read, std::ostream& out) {
-  out << fmt::format("  rows          {} ({} dropped, {} out of order)\n", grouped(read.rows), grouped(read.dropped()),
-                     grouped(read.out_of_order));
+}  // namespace
+
+void print_dropped(const ReadReport& read, std::ostream& out) {
   for (std::size_t i = 0; i < workload::kDropReasons; ++i) {
     if (read.dropped_by_reason[i] == 0) continue;
     out << fmt::format("    dropped     {} with {}\n", grouped(read.dropped_by_reason[i]),
                        workload::kDropReasonNames[i]);
   }
-  if (read.bad_rows > 0) out << fmt::format("    malformed   {}, left out\n", grouped(read.bad_rows));
+}
+
+void print_malformed(const ReadReport& read, std::ostream& out) {
+  if (read.bad_rows == 0) return;
+  out << fmt::format("    malformed   {}, left out:\n", grouped(read.bad_rows));
+  for (const Diagnostic& bad : read.first_bad_rows) out << fmt::format("      {}\n", to_string(bad));
+  if (const std::int64_t more = read.bad_rows - std::ssize(read.first_bad_rows); more > 0) {
+    out << fmt::format("      and {} more\n", grouped(more));
+  }
+}
+
+namespace {
+
+void print_rows(const ReadReport& read, std::ostream& out) {
+  out << fmt::format("  rows          {} ({} dropped, {} out of order)\n", grouped(read.rows), grouped(read.dropped()),
+                     grouped(read.out_of_order));
+  print_dropped(read, out);
+  print_malformed(read, out);
   if (read.dropped() > 0 && read.row_span > SimTime(0)) {
     out << fmt::format("    all rows    {:.4f} rows/s over {:.6g} s, dropped ones too\n",
-                       static_cast<double>(read.rows - read.bad_rows - 1) / to_seconds(read.row_span),
-                       to_seconds(read.row_span));
+                       static_cast<double>(read.timed_rows - 1) / to_seconds(read.row_span), to_seconds(read.row_span));
   }
   std::string categories;
   for (std::size_t i = 1; i < read.categories.size(); ++i) {
@@ -86,7 +107,7 @@ void print_rows(const ReadReport& read, std::ostream& out) {
 
 void print_lengths(const TraceFigures& figures, std::ostream& out) {
   const TraceStatistics& trace = figures.seen.trace;
-  out << "  tokens              mean      min      p50      p90      p99      max              sum\n";
+  out << "  tokens              mean      min       p50       p90       p99      max             sum\n";
   out << lengths_row("prompt", trace.prompt_tokens) << lengths_row("output", trace.output_tokens);
   out << fmt::format("  longest       {} tokens (prompt + output of one request)\n", grouped(trace.max_total.count()));
   out << "  by prompt           requests   mean prompt   mean output\n";
@@ -166,13 +187,13 @@ std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures
       {"CV of gaps", timed ? fmt::format("{:.4f}", trace.gap_cv) : "-"},
       {"dispersion, 1 s", dispersion(trace, trace.dispersion_1s, 1)},
       {"dispersion, 60 s", dispersion(trace, trace.dispersion_60s, 60)},
-      {"prompt mean", fmt::format("{:.1f}", trace.prompt_tokens.mean)},
-      {"prompt p50", rounded(trace.prompt_tokens.p50)},
-      {"prompt p99", rounded(trace.prompt_tokens.p99)},
+      {"prompt mean", fmt::format("{:.3f}", trace.prompt_tokens.mean)},
+      {"prompt p50", to_a_tenth(trace.prompt_tokens.p50)},
+      {"prompt p99", to_a_tenth(trace.prompt_tokens.p99)},
       {"prompt max", grouped(trace.prompt_tokens.max.count())},
-      {"output mean", fmt::format("{:.1f}", trace.output_tokens.mean)},
-      {"output p50", rounded(trace.output_tokens.p50)},
-      {"output p99", rounded(trace.output_tokens.p99)},
+      {"output mean", fmt::format("{:.3f}", trace.output_tokens.mean)},
+      {"output p50", to_a_tenth(trace.output_tokens.p50)},
+      {"output p99", to_a_tenth(trace.output_tokens.p99)},
       {"output max", grouped(trace.output_tokens.max.count())},
       {"longest", grouped(trace.max_total.count())},
       {"correlation", fmt::format("{:.3f}", figures.seen.lengths.correlation())},
@@ -184,6 +205,12 @@ std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures
                       grouped(figures.seen.lengths.over_limit().total));
   }
   return rows;
+}
+
+ordered_json bad_rows_json(const ReadReport& read) {
+  ordered_json list = ordered_json::array();
+  for (const Diagnostic& bad : read.first_bad_rows) list.push_back(to_string(bad));
+  return list;
 }
 
 ordered_json lengths_json(const LengthStatistics& lengths) {
@@ -294,6 +321,7 @@ ordered_json to_json(const TraceFigures& figures) {
                     {"dropped_by_reason", dropped},
                     {"malformed", read.bad_rows},
                     {"out_of_order", read.out_of_order},
+                    {"malformed_rows", bad_rows_json(read)},
                     {"untimed", read.untimed},
                     {"waiting_for_an_answer", read.waiting},
                     {"rows_by_category", categories},

@@ -26,6 +26,9 @@ struct TraceFigures {
 };
 
 void print(const TraceFigures& trace, std::ostream& out);
+// Parts of it: rows left out by reason, and malformed ones with their places. Nothing where there are none.
+void print_dropped(const workload::ReadReport& read, std::ostream& out);
+void print_malformed(const workload::ReadReport& read, std::ostream& out);
 void print_side_by_side(const std::vector<TraceFigures>& traces, std::ostream& out);
 [[nodiscard]] nlohmann::ordered_json to_json(const TraceFigures& trace);
 

@@ -1,8 +1,15 @@
-// Attention of a step, all layers, on one GPU: closed forms over the sums of the batch. O(1), without powers but for
-// AttentionForm::as_gemm with a finite exponent.
+// Attention of a step, all layers, on one GPU: closed forms over the sums of the batch, one for each group of like
+// layers. O(groups), without powers but for AttentionForm::as_gemm with a finite exponent.
+//
+//   full     a decode reads all its KV; a chunk has n c + n^2 / 2 query-key pairs
+//   window   a decode reads at most the window: n decodes min(their sum, n w), as if their contexts were equal; a
+//            chunk's pairs end at the window. Chunks of a window likewise, with the whole chunk
+//   latent   KV is read once for all heads; a decode works on the latent itself, d_k wide, a chunk on unfolded heads
+//   state    a recurrence, or a compressor's buffer, is read and written once a sequence and step
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "sim/cost/cost_model.h"
 #include "sim/cost/kernels.h"
@@ -20,33 +27,54 @@ class AttentionTime {
 
   [[nodiscard]] Seconds seconds(const StepWork& work) const;
 
-  // Query-key pairs of a chunk of `fresh` tokens over a `context`, n c + n^2 / 2, with the part of the GPU that idles
-  // counted as work. FlashAttention-2 computes tiles of 64 query rows, each for the g query heads of one KV head: U =
-  // kv heads x ceil(n g / 64) tiles, in waves of one tile an SM. The idle places of the last wave are charged the
+  // Query-key pairs of a chunk of `fresh` tokens over a `context`, of a layer on average (by FLOPs where layers are
+  // unlike), and the tokens whose KV it reads (by bytes). Full attention: n c + n^2 / 2, with the part of the GPU that
+  // idles counted as work. FlashAttention-2 computes tiles of 64 query rows, each for the g query heads of one KV head:
+  // U = kv heads x ceil(n g / 64) tiles, in waves of one tile an SM. The idle places of the last wave are charged the
   // context and half the rows of at most one wave: so a long lone prefill loses a wave at most, and splitting it gains
   // nothing. A chunk is looked at alone: several in one step share waves, which is left out.
   [[nodiscard]] double pairs(std::int64_t fresh, std::int64_t context) const;
+  [[nodiscard]] std::int64_t kv_tokens(std::int64_t fresh, std::int64_t context) const;
 
  private:
-  [[nodiscard]] Seconds decode(const StepWork& work) const;   // of one layer
-  [[nodiscard]] Seconds prefill(const StepWork& work) const;  // of one layer
+  // Layers alike, on one GPU.
+  struct Group {
+    Group(const model::LayerGroup& group, const model::GpuSpec& gpu, const Calibration& calibration, std::int64_t tp,
+          model::ElementType kv_dtype);
 
+    [[nodiscard]] double pairs(std::int64_t fresh, std::int64_t context, bool occupancy, std::int64_t sm_count) const;
+    [[nodiscard]] double reach(double tokens) const { return window > 0 && tokens > window ? window : tokens; }
+
+    double layers;
+    bool attends;
+    bool latent;
+    double window;  // tokens; 0 = all
+    std::int64_t query_heads;
+    std::int64_t kv_heads;
+    double pairs_per_tile;  // rows of a tile over the query heads
+    double wave_rows;       // rows that one tile an SM holds
+    double decode_flops_per_pair;
+    double flops_per_pair;  // of a chunk
+    double kv_bytes_per_token;
+    double query_bytes_per_token;  // q read and output written
+    double state_bytes;            // of a sequence, read and written
+    bool whole_streams;            // decodes without a chunk are not split over SMs
+    double stream_s_per_token;     // one SM reading the KV of one head; 0 = no such limit
+    double mixed_decode_bytes;     // how many times a decode beside a chunk reads the KV of one without
+  };
+
+  [[nodiscard]] Seconds layer(const Group& group, const StepWork& work) const;
+  [[nodiscard]] Seconds decode(const Group& group, const StepWork& work) const;
+  [[nodiscard]] Seconds prefill(const Group& group, const StepWork& work) const;
+
+  std::vector<Group> groups_;
+  std::vector<double> flop_shares_;  // of a pair's FLOPs in all layers, by group; their sum is 1
+  std::vector<double> byte_shares_;  // of a token's KV bytes, likewise
   GemmRoofline roofline_;
   AttentionForm form_;
   bool occupancy_;
-  double layers_;
   std::int64_t sm_count_;
-  std::int64_t query_heads_;  // per GPU, as the next
-  std::int64_t kv_heads_;
-  double pairs_per_tile_;  // rows of a tile over the query heads
-  double wave_rows_;       // rows that one tile an SM holds
-  double flops_per_pair_;
-  double kv_bytes_per_token_;
-  double query_bytes_per_token_;  // q read and output written
-  bool whole_streams_;            // decodes without a chunk are not split over SMs
-  double stream_s_per_token_;     // one SM reading the KV of one head; 0 = no such limit
-  double mixed_decode_bytes_;     // how many times a decode beside a chunk reads the KV of one without
-  double decode_s_per_byte_;      // own form, as the next
+  double decode_s_per_byte_;  // own form, as the next
   double prefill_s_per_flop_;
   double prefill_s_per_byte_;
   double decode_slowdown_;

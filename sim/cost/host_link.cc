@@ -11,9 +11,9 @@ SimTime HostLink::duration(Bytes bytes, std::int64_t pieces) const {
 
 SimTime HostLink::idle_from(Direction direction, SimTime from) const { return std::max(from, ends_[queue(direction)]); }
 
-SimTime HostLink::begin(Direction direction, SimTime now, Bytes bytes, std::int64_t pieces) {
+SimTime HostLink::begin(Direction direction, SimTime now, Bytes bytes, std::int64_t pieces, SimTime ready) {
   std::erase_if(in_flight_, [now](const Copy& copy) { return copy.end <= now; });
-  const SimTime begin = idle_from(direction, now);
+  const SimTime begin = idle_from(direction, std::max(now, ready));
   const SimTime takes = duration(bytes, pieces);
   const SimTime end = begin + takes;
   ends_[queue(direction)] = end;

@@ -25,8 +25,8 @@ class HostLink {
   explicit HostLink(const model::LinkSpec& spec) : spec_(spec) {}
 
   [[nodiscard]] SimTime duration(Bytes bytes, std::int64_t pieces) const;
-  // A copy that may begin at `now`; returns its end. Calls come in order of time.
-  SimTime begin(Direction direction, SimTime now, Bytes bytes, std::int64_t pieces);
+  // A copy that may begin at `now`, or at `ready` after it; returns its end. Calls come in order of time.
+  SimTime begin(Direction direction, SimTime now, Bytes bytes, std::int64_t pieces, SimTime ready = SimTime(0));
   // When a copy that is ready at `from` would begin, given those begun so far.
   [[nodiscard]] SimTime idle_from(Direction direction, SimTime from) const;
   // Time until `now` in which it copied that way.

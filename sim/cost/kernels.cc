@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace blockyard::cost {
 namespace {
@@ -9,6 +10,20 @@ namespace {
 double round_to_tile(double rows) { return rows <= 64 ? 64 : std::ceil(rows / 128) * 128; }
 
 }  // namespace
+
+GemmFormat gemm_format(const model::GpuSpec& gpu, const model::ModelSpec& spec) {
+  using model::ElementType;
+  if (!spec.quantization && model::bytes_per_element(spec.dtype) >= 2) return GemmFormat::plain;
+  std::optional<ElementType> activations;
+  if (spec.quantization) {
+    activations = spec.quantization->activations;
+  } else if (spec.dtype == ElementType::fp8) {
+    activations = spec.dtype;
+  }
+  if (activations == ElementType::fp8 && gpu.fp8_flops_per_s > 0) return GemmFormat::fp8;
+  if (activations == ElementType::int8) return GemmFormat::int8;
+  return GemmFormat::converted;
+}
 
 GemmRoofline::GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibration)
     : s_per_flop_(1 / (calibration.compute_efficiency * gpu.bf16_flops_per_s)),
@@ -18,20 +33,27 @@ GemmRoofline::GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibra
       tile_rounding_(calibration.tile_rounding) {}
 
 GemmRoofline GemmRoofline::for_weights(const model::GpuSpec& gpu, const Calibration& calibration,
-                                       model::ElementType weights) {
+                                       const model::ModelSpec& spec) {
   constexpr double kConverted = 0.9;
   model::GpuSpec seen = gpu;
   Calibration constants = calibration;
-  if (weights == model::ElementType::fp8 && gpu.fp8_flops_per_s > 0) {
-    seen.bf16_flops_per_s = gpu.fp8_flops_per_s;
-    if (calibration.fp8) {
+  switch (gemm_format(gpu, spec)) {
+    case GemmFormat::plain:
+      break;
+    case GemmFormat::fp8:
+      seen.bf16_flops_per_s = gpu.fp8_flops_per_s;
+      if (!calibration.fp8) break;
       constants.compute_efficiency = calibration.fp8->compute_efficiency;
       constants.memory_efficiency = calibration.fp8->memory_efficiency;
       constants.kernel_overhead_s = calibration.fp8->kernel_overhead_s;
       constants.soft_max_exponent = kMaxForm;
-    }
-  } else if (model::bytes_per_element(weights) < 2) {
-    constants.compute_efficiency *= kConverted;
+      break;
+    case GemmFormat::int8:
+      seen.bf16_flops_per_s *= 2;
+      break;
+    case GemmFormat::converted:
+      constants.compute_efficiency *= kConverted;
+      break;
   }
   return {seen, constants};
 }

@@ -4,20 +4,28 @@
 #include <cstdint>
 
 #include "sim/cost/calibration.h"
-#include "sim/model/element_type.h"
 #include "sim/model/gpu_spec.h"
+#include "sim/model/model_spec.h"
 
 namespace blockyard::cost {
+
+// How the GEMMs of a checkpoint run on a GPU.
+//   plain      16-bit weights
+//   fp8        on the fp8 tensor cores, where the GPU has them: weights and activations in fp8
+//   int8       on the int8 tensor cores, of twice the 16-bit rate: weights and activations in int8
+//   converted  weights of 8 bits and less alone, or formats that the GPU lacks: converted to 16 bits on the way, at 0.9
+//              of the compute rate (what MARLIN reaches of 16-bit GEMMs at large M, Frantar et al., 2024; not measured
+//              here)
+enum class GemmFormat { plain, fp8, int8, converted };
+[[nodiscard]] GemmFormat gemm_format(const model::GpuSpec& gpu, const model::ModelSpec& spec);
 
 // The GPU as GEMMs see it: ec F, em B, p, t0.
 class GemmRoofline {
  public:
   GemmRoofline(const model::GpuSpec& gpu, const Calibration& calibration);
-  // As GEMMs with weights of this format see it. fp8: the fp8 tensor cores, with constants of their own where they were
-  // measured. Formats of 8 bits and less otherwise: converted to 16 bits on the way, at 0.9 of the compute rate (what
-  // MARLIN reaches of 16-bit GEMMs at large M, Frantar et al., 2024; not measured here).
+  // As GEMMs with a checkpoint's weights see it (gemm_format).
   [[nodiscard]] static GemmRoofline for_weights(const model::GpuSpec& gpu, const Calibration& calibration,
-                                                model::ElementType weights);
+                                                const model::ModelSpec& spec);
 
   // `groups` matrices of n x k elements with weight_bytes each, `rows` rows in all, spread evenly over the groups: one
   // group is a plain GEMM, several are the experts of a layer. 2-byte activations.

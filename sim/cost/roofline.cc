@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/check.h"
+#include "sim/cost/assumptions.h"
 #include "sim/cost/attention_time.h"
 
 namespace blockyard::cost {
@@ -41,14 +42,14 @@ class Roofline final : public CostModel {
         ranks_s_(o.engine.per_rank_s * std::log2(static_cast<double>(o.parallelism.tensor))),
         per_sequence_s_(o.engine.per_sequence_s),
         empty_step_(std::max(SimTime(1), to_time(calibration.empty_step_s))),
-        provenance_(describe(gpu, calibration, o)) {}
+        provenance_(describe(spec, gpu, calibration, o)) {}
 
   void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
     if (fresh.count() == 0) return;
     work.prefill_sequences += 1;
     work.prefill_tokens += fresh.count();
     work.prefill_pairs += attention_.pairs(fresh.count(), context.count());
-    work.prefill_kv_tokens += fresh.count() + context.count();
+    work.prefill_kv_tokens += attention_.kv_tokens(fresh.count(), context.count());
   }
 
   SimTime step(const StepWork& work) override {
@@ -66,12 +67,15 @@ class Roofline final : public CostModel {
   std::string provenance() const override { return provenance_; }
 
  private:
-  static std::string describe(const model::GpuSpec& gpu, const Calibration& calibration, const RooflineOptions& o) {
+  static std::string describe(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+                              const RooflineOptions& o) {
     std::string text = fmt::format("roofline, {}: {}; {}", gpu.name, calibration.source, calibration.error);
     const std::int64_t tp = o.parallelism.tensor;
     if (tp > 1 && !all_reduce_for(calibration, gpu, tp, o.parallelism.links, o.largest_graph == 0).measured) {
       text += fmt::format("; all-reduce over {} GPUs: of like links, not measured", tp);
     }
+    const std::vector<std::string> assumed = assumptions(spec, gpu, calibration);
+    if (!assumed.empty()) text += fmt::format("; by rule, not measured: {}", fmt::join(assumed, "; "));
     return text;
   }
 

@@ -3,7 +3,9 @@
 //
 //   GEMM         ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0, the larger if p is infinite
 //   layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp > 1. A step of
-//                at most 512 tokens runs in a CUDA graph: M is its padded size there (cuda_graphs.h)
+//                at most 512 tokens runs in a CUDA graph: M is its padded size there (cuda_graphs.h). Layers that
+//                differ (dense and sparse, latent, recurrent) are summed class by class (layer_time.h)
+//   weights      fp8, int8: tensor cores of that format; other formats of 8 bits and less: fewer bytes, converted
 //   experts      router; gate+up and down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
 //                experts that uniform routing is expected to touch; expert parallelism: layer_time.h
 //   head         one GEMM over the sampled rows, logits gathered over the ranks; sampler: 25 us, and the logits of all
@@ -15,9 +17,10 @@
 //                as_gemm: decodes and chunks a GEMM's form each
 //                FlashAttention-2: a chunk leaves SMs idle; beside a chunk, a decode reads its KV once per query head:
 //                min(mix / (query heads a KV head), the share without a chunk) of B; a sequence may be one SM's alone
-//                (attention_time.h)
+//                (attention_time.h). Windows, latents, recurrent state: there too
 //
-// Left out: token permutation of experts, uneven routing, pipeline parallelism, sliding windows.
+// Left out: token permutation of experts, uneven routing, pipeline parallelism, attention that reads only the tokens an
+// indexer chose. What of a model is timed by rule and not by measurement: assumptions.h; the report says it.
 // Cost: look-ups for M and for the sampled rows, closed forms for attention; direct beyond the tables.
 // Source: forms and constants fitted to kernel times of Vidur, AIConfigurator and LLMServingSim (public profiles).
 #pragma once

@@ -12,6 +12,7 @@ namespace blockyard::kv {
 struct ContentOrigin {
   std::uint32_t session = 0;   // 0 = none
   std::uint32_t category = 0;  // whatever the workload tells kinds of requests by
+  std::uint32_t tenant = 0;
 };
 
 // Tells what a request says: its prompt and all that it will generate, in the form of append_run. Empty = nothing that

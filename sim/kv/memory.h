@@ -14,6 +14,7 @@
 #include "sim/base/memory_change.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
+#include "sim/kv/content.h"
 
 namespace blockyard::kv {
 
@@ -41,9 +42,10 @@ struct MemoryWork {
   std::int64_t compactions = 0;
   std::int64_t pages_mapped = 0;
   std::int64_t pages_unmapped = 0;
+  SimTime until;  // blocks that were taken may not be written before: they are on their way to a tier below
 
   [[nodiscard]] bool any() const {
-    return copied > Tokens(0) || compactions > 0 || pages_mapped > 0 || pages_unmapped > 0;
+    return copied > Tokens(0) || compactions > 0 || pages_mapped > 0 || pages_unmapped > 0 || until > SimTime(0);
   }
 };
 
@@ -65,6 +67,11 @@ class Memory {
   [[nodiscard]] virtual Tokens largest_free() const = 0;
   // Time passes; told before a step is planned. Only what forgets by time listens.
   virtual void advance(SimTime /*now*/) {}
+  // A step has ended: what it computed is there. Only what copies beside the steps listens.
+  virtual void step_ended(SimTime /*now*/) {}
+  // Before anything else: the full blocks of a content, as far as they fit, are cached as if a sequence had computed
+  // them and ended; nothing of it counts. False, and nothing has changed, where there is no prefix cache.
+  virtual bool remember(const Content& /*content*/, const ContentOrigin& /*origin*/) { return false; }
   // What the prefix cache did so far; none without one. O(capacity).
   [[nodiscard]] virtual std::optional<CacheLedger> cache_ledger() const { return std::nullopt; }
   // True if several sequences of a request share blocks here: then sharing() tells how many.

@@ -10,6 +10,8 @@ constexpr std::size_t kMostRows = 2'000'000;
 
 Collector::Collector(const Options& options) : options_(options), time_(options.front_end) {
   if (options.timeseries_interval > SimTime(0)) next_tick_ = options.timeseries_interval;
+  next_edge_ = options.window_from > SimTime(0) ? options.window_from : options.window_to;
+  time_.count_arrivals(options.window_from, options.window_to);
 }
 
 RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples) {
@@ -78,26 +80,65 @@ void Collector::finished(RecordId id, SimTime now, Tokens generated) {
 // What lay free before the first arrival does not count, so that means are over the makespan; nobody waited or ran.
 void Collector::start(SimTime now) {
   advance(now);
-  start_ = now;
+  first_arrival_ = start_ = now;
   memory_integral_.fill(0);
   largest_free_integral_ = 0;
 }
 
+void Collector::cross_edges(SimTime now) {
+  while (now >= next_edge_) {
+    const SimTime edge = next_edge_;
+    next_edge_ = kNever;
+    advance(edge);
+    if (edge < options_.window_to) {
+      open_window();
+      next_edge_ = options_.window_to;
+    } else {
+      auto closed = std::make_shared<Collector>(*this);
+      closed->records_.clear();
+      closed->rows_.clear();
+      closed_ = std::move(closed);
+    }
+  }
+}
+
+// All that adds up begins again; what is, what is kept of requests and the rows of the time series go on.
+void Collector::open_window() {
+  Collector fresh(options_);
+  fresh.records_ = std::move(records_);
+  fresh.rows_ = std::move(rows_);
+  fresh.time_ = std::move(time_);
+  fresh.first_arrival_ = first_arrival_;
+  fresh.start_ = fresh.now_ = now_;
+  fresh.opened_ = true;
+  fresh.next_tick_ = next_tick_;
+  fresh.rows_cut_at_ = rows_cut_at_;
+  fresh.at_row_ = at_row_;
+  fresh.at_row_ -= done();
+  fresh.set_running(running_);
+  fresh.set_waiting(waiting_);
+  fresh.set_host(host_live_);
+  fresh.set_memory(memory_, largest_free_);
+  if (shares_) fresh.set_sharing(Blocks(held_blocks_), Blocks(unshared_blocks_));
+  *this = std::move(fresh);
+}
+
 TimeSeriesRow Collector::row(SimTime time) const {
-  const Done now = done();
+  Done done_since = done();
+  done_since -= at_row_;
   return {time,
           running_,
           waiting_,
           memory_,
           largest_free_,
-          now.output_tokens - at_row_.output_tokens,
-          now.computed_tokens - at_row_.computed_tokens,
+          done_since.output_tokens,
+          done_since.computed_tokens,
           host_live_,
-          now.swapped.out_bytes - at_row_.swapped.out_bytes,
-          now.swapped.in_bytes - at_row_.swapped.in_bytes,
-          now.preemptions - at_row_.preemptions,
-          now.recomputed_tokens - at_row_.recomputed_tokens,
-          now.waited_on_link - at_row_.waited_on_link};
+          done_since.swapped.out_bytes,
+          done_since.swapped.in_bytes,
+          done_since.preemptions,
+          done_since.recomputed_tokens,
+          done_since.waited_on_link};
 }
 
 void Collector::emit_rows(SimTime now) {
@@ -132,7 +173,7 @@ void Collector::summarise_requests(Summary& s) const {
   const auto of_finished = [&](auto value) {
     times.clear();
     for (const RequestRecord& r : records_) {
-      if (r.outcome == Outcome::finished) times.push_back(value(r).count());
+      if (r.outcome == Outcome::finished && counts(r)) times.push_back(value(r).count());
     }
     return distribution_of(times);
   };
@@ -146,7 +187,7 @@ void Collector::summarise_requests(Summary& s) const {
     ratios.clear();
     for (const RequestRecord& r : records_) {
       const std::int32_t tokens = r.generated_tokens - first_not_counted;
-      if (r.outcome == Outcome::finished && tokens > 0) {
+      if (r.outcome == Outcome::finished && tokens > 0 && counts(r)) {
         ratios.push_back(static_cast<double>(value(r).count()) / tokens);
       }
     }
@@ -175,6 +216,7 @@ void Collector::summarise_requests(Summary& s) const {
         ++s.unfinished;
         break;
     }
+    if (!counts(r)) continue;
     if (r.preemptions > 0) {
       times.push_back(r.stall.count());
       stall_ns += r.stall.count();
@@ -187,7 +229,7 @@ void Collector::summarise_requests(Summary& s) const {
   s.stall_waiting_s = static_cast<double>(waiting_ns) / 1e9;
   s.stall_restoring_s = static_cast<double>(stall_ns - waiting_ns) / 1e9;
   s.stall = distribution_of(times);
-  times = stalls_;
+  times = state().stalls_;
   s.each_stall = distribution_of(times);
   s.slo = options_.slo;
   if (options_.slo.any()) s.good_requests = good;
@@ -247,33 +289,55 @@ void Collector::summarise_swaps(Summary& s) const {
   s.swap.host_live_peak_share = static_cast<double>(host_peak_.count()) / capacity;
 }
 
+// Over the makespan, or the window.
+void Collector::summarise_rates(Summary& s) const {
+  std::int64_t finished = s.finished;
+  Seconds span = s.makespan_s;
+  if (windowed()) {
+    const SimTime to = state().now_;
+    const auto within = [&](SimTime time) { return time >= options_.window_from && time < options_.window_to; };
+    const auto count = [&](auto what) { return static_cast<std::int64_t>(std::ranges::count_if(records_, what)); };
+    StatisticsWindow window{to_seconds(state().start_ - first_arrival_), to_seconds(to - first_arrival_)};
+    window.arrived = count([&](const RequestRecord& r) { return counts(r); });
+    window.finished = finished =
+        count([&](const RequestRecord& r) { return r.outcome == Outcome::finished && within(r.ended); });
+    span = window.to_s - window.from_s;
+    s.window = window;
+  }
+  if (span <= 0) return;
+  s.requests_per_s = static_cast<double>(finished) / span;
+  s.output_tokens_per_s = static_cast<double>(s.output_tokens) / span;
+  if (s.good_requests) s.goodput_requests_per_s = static_cast<double>(*s.good_requests) / span;
+}
+
 Summary Collector::summarise() const {
   Summary s;
+  const Collector& of = state();
   s.arrived = static_cast<std::int64_t>(records_.size());
   summarise_requests(s);
   CHECK_LAW(s.arrived == s.finished + s.rejected + s.timed_out + s.unfinished,
             "{} arrived, {} + {} + {} + {} accounted for", s.arrived, s.finished, s.rejected, s.timed_out,
             s.unfinished);
-  summarise_gaps(s);
-  summarise_state(s);
+  of.summarise_gaps(s);
+  of.summarise_state(s);
   s.time = time_.summarise();
-  s.prompt_tokens = prompt_tokens_;
-  s.output_tokens = output_tokens_;
-  s.computed_tokens = computed_tokens_;
-  s.recomputed_tokens = recomputed_tokens_;
-  s.preemptions = preemptions_;
-  s.refused_although_free = refused_although_free_;
-  s.steps = steps_;
-  s.prefix_cache = prefix_;
-  s.memory_work = memory_work_;
-  summarise_swaps(s);
-  s.makespan_s = to_seconds(now_ - start_);
-  if (s.makespan_s > 0) {
-    s.requests_per_s = static_cast<double>(s.finished) / s.makespan_s;
-    s.output_tokens_per_s = static_cast<double>(s.output_tokens) / s.makespan_s;
-    if (s.good_requests) s.goodput_requests_per_s = static_cast<double>(*s.good_requests) / s.makespan_s;
-  }
+  s.prompt_tokens = of.prompt_tokens_;
+  s.output_tokens = of.output_tokens_;
+  s.computed_tokens = of.computed_tokens_;
+  s.recomputed_tokens = of.recomputed_tokens_;
+  s.preemptions = of.preemptions_;
+  s.refused_although_free = of.refused_although_free_;
+  s.steps = of.steps_;
+  s.prefix_cache = of.prefix_;
+  s.memory_work = of.memory_work_;
+  of.summarise_swaps(s);
+  s.makespan_s = to_seconds(now_ - first_arrival_);
+  summarise_rates(s);
   s.warnings = warnings_of(s);
+  if (options_.window_from > SimTime(0) && !windowed()) {
+    s.warnings.push_back(fmt::format("the run was over before its warm-up of {:.6g} s: figures are of all of it",
+                                     to_seconds(options_.window_from)));
+  }
   if (rows_cut_at_) {
     s.warnings.push_back(
         fmt::format("the time series ends after {} rows, at {:.6g} s; its last row holds the rest of the run. A longer "

@@ -1,5 +1,8 @@
-// What happened, as it is told. Events of requests go into records; the state between events is piecewise constant and
-// is integrated by advance(now), exactly, in integers, from the first arrival on. Laws: arrived == finished + rejected
+// What happened, as it is told. With a window, statistics are of it alone: latencies of the requests that arrived in
+// it, however long they took, all else of what happened in it, its beginning included and its end not; records, rows of
+// the time series and the conservation of requests are of the whole run. Events of requests go into records; the state
+// between events is piecewise constant and is integrated by advance(now), exactly, in integers, from the first arrival
+// on. Laws: arrived == finished + rejected
 // + timed out + unfinished; over the states of memory the integrals add up to capacity x span; over the rows of the
 // time series the tokens add up to the totals. Cost: O(1) a call, about 27 ns in all for a step; nothing is allocated
 // but for new records and rows. summarise: O(requests), about 0.16 s for a million.
@@ -7,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -48,6 +52,8 @@ class Collector {
     SimTime gap_threshold = kNever;  // longer gaps are counted
     Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
     SimTime front_end = SimTime(0);  // between a client's sending and the engine's hearing of it
+    SimTime window_from = SimTime(0);
+    SimTime window_to = kNever;
   };
 
   explicit Collector(const Options& options);
@@ -103,6 +109,8 @@ class Collector {
 
   // The state since the last call has lasted until `now`. To be called before every change of state.
   void advance(SimTime now) {
+    if (now >= next_edge_) [[unlikely]]
+      cross_edges(now);
     const std::int64_t lasted = (now - now_).count();
     if (lasted == 0) return;
     CHECK_LAW(lasted > 0, "time went back from {} ns to {} ns", now_.count(), now.count());
@@ -156,6 +164,14 @@ class Collector {
  private:
   RequestRecord& record(RecordId id) { return records_[static_cast<std::size_t>(id)]; }
   void start(SimTime now);
+  void cross_edges(SimTime now);
+  void open_window();
+  // The state that statistics are of: at the end of the window, if the run has gone on.
+  [[nodiscard]] const Collector& state() const { return closed_ ? *closed_ : *this; }
+  [[nodiscard]] bool windowed() const { return opened_ || closed_ != nullptr; }
+  [[nodiscard]] bool counts(const RequestRecord& r) const {
+    return !windowed() || (r.arrival >= options_.window_from && r.arrival < options_.window_to);
+  }
   void emit_rows(SimTime now);
   // What rows of the time series count since the row before.
   struct Done {
@@ -165,6 +181,16 @@ class Collector {
     std::int64_t preemptions = 0;
     std::int64_t recomputed_tokens = 0;
     SimTime waited_on_link;
+
+    Done& operator-=(const Done& other) {
+      output_tokens -= other.output_tokens;
+      computed_tokens -= other.computed_tokens;
+      swapped -= other.swapped;
+      preemptions -= other.preemptions;
+      recomputed_tokens -= other.recomputed_tokens;
+      waited_on_link -= other.waited_on_link;
+      return *this;
+    }
   };
   [[nodiscard]] Done done() const {
     return {output_tokens_, computed_tokens_, swapped_, preemptions_, recomputed_tokens_, waited_on_link_};
@@ -173,6 +199,7 @@ class Collector {
   void end(RecordId id, SimTime now, Outcome outcome);
   [[nodiscard]] bool meets_slo(const RequestRecord& r) const;
   void summarise_requests(Summary& s) const;
+  void summarise_rates(Summary& s) const;
   void summarise_gaps(Summary& s) const;
   void summarise_state(Summary& s) const;
   void summarise_swaps(Summary& s) const;
@@ -184,8 +211,12 @@ class Collector {
   GapHistogram gaps_;
   TimeLedger time_;
 
-  SimTime start_;  // first arrival
+  SimTime first_arrival_;
+  SimTime start_;  // of what is integrated: first arrival, or the beginning of the window
   SimTime now_;
+  SimTime next_edge_ = kNever;               // of the window
+  bool opened_ = false;                      // the window begins after the run and has begun
+  std::shared_ptr<const Collector> closed_;  // this one as it was at the end of the window, without records
   SimTime next_tick_ = kNever;
   std::optional<SimTime> rows_cut_at_;  // where rows became too many
   std::int64_t running_ = 0;

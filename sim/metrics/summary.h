@@ -86,6 +86,13 @@ struct PrefixCacheWork {
     Seconds saved_prefill_s = 0;
   };
   std::optional<Regret> regret = {};
+  // Of the tiers below the GPU.
+  Bytes block = {};  // KV of one, of the whole replica
+  struct LinkUse {
+    double out_busy_share = 0;  // of the makespan
+    double in_busy_share = 0;
+  };
+  std::vector<LinkUse> tier_links = {};  // of each of ledger.tiers: of the host tier the host link
 
   [[nodiscard]] std::int64_t hit_tokens() const {
     std::int64_t sum = 0;
@@ -112,8 +119,19 @@ struct MemoryWork {
   [[nodiscard]] bool any() const { return copied > Bytes(0) || compactions + pages_mapped + pages_unmapped > 0; }
 };
 
+// What statistics are of, if not of the whole run, in seconds since its first arrival. Latencies are of the requests
+// that arrived in it, and so are preempted requests and goodput; tokens, steps, preemptions, rates and shares are of
+// what happened in it. Counts of requests are of the whole run.
+struct StatisticsWindow {
+  Seconds from_s = 0;
+  Seconds to_s = 0;
+  std::int64_t arrived = 0;
+  std::int64_t finished = 0;  // ended in it, whenever they arrived
+};
+
 struct Summary {
   Identity identity;
+  std::optional<StatisticsWindow> window = {};  // warm-up and cool-down are left out of it
   bool interrupted = false;           // the run was stopped from outside: all figures are of what was done by then
   std::string stuck;                  // why the run could not go on, "" if it ended by itself
   std::vector<std::string> warnings;  // figures not to be trusted, and why
@@ -176,8 +194,9 @@ struct Summary {
 
   // Good requests among all that arrived; none without an slo.
   [[nodiscard]] std::optional<double> good_share() const {
-    if (!good_requests || arrived == 0) return std::nullopt;
-    return static_cast<double>(*good_requests) / static_cast<double>(arrived);
+    const std::int64_t all = window ? window->arrived : arrived;
+    if (!good_requests || all == 0) return std::nullopt;
+    return static_cast<double>(*good_requests) / static_cast<double>(all);
   }
 
   // Of the tokens computed, those computed again; none if nothing was computed.

@@ -28,6 +28,13 @@ struct SwapTraffic {
     in_bytes += other.in_bytes;
     return *this;
   }
+  SwapTraffic& operator-=(const SwapTraffic& other) {
+    out_blocks -= other.out_blocks;
+    out_bytes -= other.out_bytes;
+    in_blocks -= other.in_blocks;
+    in_bytes -= other.in_bytes;
+    return *this;
+  }
   bool operator==(const SwapTraffic&) const = default;
 };
 

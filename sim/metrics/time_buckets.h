@@ -11,6 +11,8 @@
 //   preempted_*    from a preemption until the computed length is regained, which is its stall: waiting = without a
 //                  seat, or given no token; recompute = computing again what was lost; swap_out = its KV on the way to
 //                  the host; swap_in = on the way back, and the rest of the step that it comes back with
+//   tier_fetch     admitted, its KV on the way to the GPU from a tier below it (after a preemption:
+//   preempted_recompute)
 // Law: the sum over all buckets is the E2E, in integer nanoseconds. Source: snapshots of cumulative counters, as for
 // the service time of a shared processor.
 #pragma once
@@ -44,8 +46,9 @@ enum class TimeBucket : std::size_t {
   preempted_recompute,
   preempted_swap_out,
   preempted_swap_in,
+  tier_fetch,
 };
-inline constexpr std::size_t kTimeBuckets = 19;
+inline constexpr std::size_t kTimeBuckets = 20;
 inline constexpr std::array<const char*, kTimeBuckets> kTimeBucketNames{"front_end",
                                                                         "step_boundary",
                                                                         "queue_seat_head",
@@ -64,7 +67,8 @@ inline constexpr std::array<const char*, kTimeBuckets> kTimeBucketNames{"front_e
                                                                         "preempted_waiting",
                                                                         "preempted_recompute",
                                                                         "preempted_swap_out",
-                                                                        "preempted_swap_in"};
+                                                                        "preempted_swap_in",
+                                                                        "tier_fetch"};
 
 // The buckets of queue, prefill, decode and preempted together.
 struct TimeGroup {

@@ -157,6 +157,12 @@ void TimeLedger::skipped(RecordId id) {
   o.overhead += step_.decode_overhead.count();
 }
 
+// After a preemption it is a part of the restoring.
+void TimeLedger::fetching(RecordId id) {
+  Open& o = open(id);
+  if (o.phase == Phase::prefill) o.row[TimeBucket::tier_fetch] += step_.lasts.count();
+}
+
 void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
   Open& o = open(id);
   leave_phase(o, now);
@@ -192,7 +198,7 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   if (r.outcome == Outcome::finished) {
     CHECK_LAW(o.row.preempted() == r.stall.count(), "request {}: preempted for {} ns, stalled for {}", index,
               o.row.preempted(), r.stall.count());
-    count(o.row);
+    if (r.arrival >= counted_from_ && r.arrival < counted_to_) count(o.row);
   }
   if (keeps_rows_) {
     if (index >= rows_.size()) rows_.resize(index + 1);

@@ -55,6 +55,8 @@ class TimeLedger {
   void resumed(RecordId id, SimTime now, bool by_swap);
   void chunk(RecordId id, SimTime own, SimTime overhead);  // own + overhead <= the step's duration
   void skipped(RecordId id);
+  // Given no token, as its KV is on its way to the GPU.
+  void fetching(RecordId id);
 
   void step_ends() {
     waited_[static_cast<std::size_t>(step_.cause)] += step_.lasts.count();
@@ -66,6 +68,11 @@ class TimeLedger {
   // `of_record`: as it ended; counted in the summary if it has finished.
   void ended(RecordId id, const RequestRecord& of_record);
 
+  // Only requests that arrive from then to then (not included) are counted in the summary.
+  void count_arrivals(SimTime from, SimTime to) {
+    counted_from_ = from;
+    counted_to_ = to;
+  }
   void keep_rows() { keeps_rows_ = true; }
   void keep_events() { log_.emplace(); }
   [[nodiscard]] const std::optional<EventLog>& events() const { return log_; }
@@ -117,6 +124,8 @@ class TimeLedger {
   }
 
   SimTime front_end_;
+  SimTime counted_from_;
+  SimTime counted_to_ = kNever;
   std::vector<RecordId> newcomers_;
   std::vector<Entry> entries_;        // by request
   std::vector<std::uint32_t> slots_;  // by request; where it is open, kNoSlot = not

@@ -17,7 +17,7 @@ struct Row {
 constexpr std::array kRows{
     Row{ElementType::bf16, "bf16", "bfloat16", 2, true, "16-bit brain float"},
     Row{ElementType::fp16, "fp16", "float16", 2, true, "16-bit IEEE float"},
-    Row{ElementType::fp32, "fp32", "fp32", 4, true, "32-bit IEEE float"},
+    Row{ElementType::fp32, "fp32", "float32", 4, true, "32-bit IEEE float"},
     Row{ElementType::fp8, "fp8", "float8_e4m3fn", 1, true, "8-bit float, one scale a tensor"},
     Row{ElementType::int8, "int8", "int8", 1, true, "8-bit integer, one scale a tensor"},
     Row{ElementType::int4, "int4", "int4", 0.5 + 2.0 / 128, true, "4-bit integer, a 16-bit scale for 128 elements"},
@@ -42,7 +42,6 @@ double bytes_per_element(ElementType type) { return row_of(type).bytes; }
 std::string_view name_of(ElementType type) { return row_of(type).name; }
 
 std::optional<ElementType> element_type(std::string_view name) {
-  if (name == "float32") return ElementType::fp16;
   for (const Row& row : kRows) {
     if (name == row.name || name == row.hugging_face_name) return row.type;
   }

@@ -14,8 +14,7 @@ enum class ElementType : std::uint8_t { bf16, fp16, fp32, fp8, int8, int4, nvfp4
 
 [[nodiscard]] double bytes_per_element(ElementType type);
 [[nodiscard]] std::string_view name_of(ElementType type);
-// Takes "bf16" as well as Hugging Face's "bfloat16"; "float32" is fp16, since engines load such weights in half
-// precision. Nothing for an unknown name.
+// Takes "bf16" as well as Hugging Face's "bfloat16". Nothing for an unknown name.
 [[nodiscard]] std::optional<ElementType> element_type(std::string_view name);
 [[nodiscard]] const NameDocs& element_types();     // of weights
 [[nodiscard]] const NameDocs& kv_element_types();  // of the KV cache

@@ -42,32 +42,59 @@ class Line {
   explicit Line(const std::string& text) : text_(text), lower_(lower(text)) {}
 
   [[nodiscard]] bool has(std::string_view words) const { return lower_.find(words) != std::string::npos; }
-  // The number behind the first (or last) occurrence of `words`, all in lower case.
-  [[nodiscard]] std::optional<double> after(std::string_view words) const {
-    const std::size_t at = lower_.find(words);
-    return at == std::string::npos ? std::nullopt : number_at(std::string_view(lower_).substr(at + words.size()));
+  // The number behind the first occurrence of `words`, all in lower case; behind the first `mark` after them if there
+  // is one.
+  [[nodiscard]] std::optional<double> after(std::string_view words, std::string_view mark = {}) const {
+    std::size_t at = lower_.find(words);
+    if (at != std::string::npos) at = lower_.find(mark, at + words.size());
+    return at == std::string::npos ? std::nullopt : number_at(std::string_view(lower_).substr(at + mark.size()));
   }
-  // What stands behind `words` in quotes.
-  [[nodiscard]] std::optional<std::string> quoted_after(std::string_view words) const {
-    const std::size_t at = lower_.find(words);
-    if (at == std::string::npos) return std::nullopt;
-    const std::size_t open = text_.find_first_of("'\"", at + words.size());
-    if (open == std::string::npos || open > at + words.size() + 1) return std::nullopt;
-    const std::size_t close = text_.find(text_[open], open + 1);
-    if (close == std::string::npos) return std::nullopt;
-    return text_.substr(open + 1, close - open - 1);
+  // The number before `words`, with or without a unit between.
+  [[nodiscard]] std::optional<double> before(std::string_view words) const {
+    const std::size_t end = lower_.find(words);
+    if (end == std::string::npos) return std::nullopt;
+    const std::size_t last = lower_.find_last_of("0123456789", end);
+    if (last == std::string::npos || end - last > 6) return std::nullopt;
+    const std::size_t first = lower_.find_last_not_of("0123456789.,", last);
+    return number_at(std::string_view(lower_).substr(first == std::string::npos ? 0 : first + 1, last - first));
   }
-  // The word behind `words`, up to a comma, a blank or a bracket.
+  // The word behind `words`, up to a comma, a blank or a bracket; without its quotes.
   [[nodiscard]] std::optional<std::string> word_after(std::string_view words) const {
     const std::size_t at = lower_.find(words);
-    if (at == std::string::npos) return std::nullopt;
-    const std::size_t start = at + words.size();
-    return text_.substr(start, text_.find_first_of(", )\t", start) - start);
+    return at == std::string::npos ? std::nullopt : word_at(at + words.size());
+  }
+  // An option as engines print it: name=value, 'name': value, --name value (with dashes).
+  [[nodiscard]] std::optional<std::string> setting(const std::string& name) const {
+    std::string flag = "--" + name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    for (const std::string& form : {name + "=", "'" + name + "': ", "\"" + name + "\": ", flag + " ", flag + "="}) {
+      for (std::size_t at = lower_.find(form); at != std::string::npos; at = lower_.find(form, at + 1)) {
+        const char previous = at == 0 ? ' ' : lower_[at - 1];
+        const bool inside = std::isalnum(static_cast<unsigned char>(previous)) != 0 || previous == '_';
+        if (!inside) return word_at(at + form.size());
+      }
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<double> number(const std::string& name) const {
+    const std::optional<std::string> text = setting(name);
+    return text ? number_at(*text) : std::nullopt;
   }
 
  private:
   const std::string& text_;
   std::string lower_;
+
+  [[nodiscard]] std::optional<std::string> word_at(std::size_t start) const {
+    if (start < text_.size() && (text_[start] == '\'' || text_[start] == '"')) {
+      const std::size_t close = text_.find(text_[start], start + 1);
+      if (close == std::string::npos) return std::nullopt;
+      return text_.substr(start + 1, close - start - 1);
+    }
+    const std::size_t end = std::min(text_.find_first_of(", )}\t\r", start), text_.size());
+    if (end <= start) return std::nullopt;
+    return text_.substr(start, end - start);
+  }
 };
 
 class Reader {
@@ -79,6 +106,12 @@ class Reader {
     memory(line);
     cache(line);
     refusal(line);
+  }
+  // What is said twice in different words: the line of its own comes first.
+  void finish() {
+    if (!log_.weights_gib) log_.weights_gib = weights_in_use_;
+    if (!log_.cuda_graphs_gib) log_.cuda_graphs_gib = graphs_in_use_ ? graphs_in_use_ : graphs_estimated_;
+    if (kv_bytes_in_use_ && !log_.kv_gib) log_.kv_gib = *kv_bytes_in_use_ / (1LL << 30);
   }
 
  private:
@@ -103,43 +136,84 @@ class Reader {
   }
 
   void configuration(const Line& line) {
-    if (line.has("llm engine (v")) log_.version = line.word_after("llm engine (v");
-    for (const char* key : {"config: model=", "model="}) {
-      if (!log_.model) log_.model = line.quoted_after(key);
+    for (const char* words : {"llm engine (v", "api server version "}) {
+      if (!log_.version) log_.version = line.word_after(words);
     }
-    if (const auto value = integer(line.after("tensor_parallel_size="))) log_.tp = value;
-    if (const auto value = integer(line.after("pipeline_parallel_size="))) log_.pp = value;
-    for (const char* key : {"max_seq_len=", "max_model_len="}) {
-      if (const auto value = tokens(line.after(key))) log_.max_model_len = value;
+    if (line.has("initializing an llm engine (v") || line.has("initializing a v0 llm engine (v")) log_.v0 = true;
+    for (const char* name : {"model", "model_path"}) {
+      if (!log_.model) log_.model = line.setting(name);
     }
-    for (const char* key : {"max_num_batched_tokens=", "chunked prefill is enabled with max_num_batched_tokens="}) {
-      if (const auto value = tokens(line.after(key))) log_.max_num_batched_tokens = value;
+    if (!log_.model) log_.model = line.word_after("vllm serve ");
+    for (const char* name : {"tensor_parallel_size", "tp_size"}) {
+      if (const auto value = integer(line.number(name))) log_.tp = value;
     }
-    if (line.has("kv_cache_dtype=")) {
-      const auto quoted = line.quoted_after("kv_cache_dtype=");
-      log_.kv_cache_dtype = quoted ? quoted : line.word_after("kv_cache_dtype=");
+    for (const char* name : {"pipeline_parallel_size", "pp_size"}) {
+      if (const auto value = integer(line.number(name))) log_.pp = value;
     }
+    for (const char* name : {"max_seq_len", "max_model_len", "context_len"}) {
+      if (const auto value = tokens(line.number(name))) log_.max_model_len = value;
+    }
+    if (const auto value = tokens(line.after("using max model len "))) log_.max_model_len = value;
+    if (const auto value = tokens(line.number("max_num_batched_tokens"))) log_.max_num_batched_tokens = value;
+    if (const auto value = line.number("gpu_memory_utilization")) log_.gpu_memory_utilization = value;
+    if (const auto value = line.setting("kv_cache_dtype")) log_.kv_cache_dtype = value;
   }
 
   void memory(const Line& line) {
-    least(log_.weights_gib, line.after("model loading took"), "weights");
-    least(log_.weights_gib, line.after("model weights take"), "weights");
-    least(log_.weights_gib, line.after("loading model weights took"), "weights");
+    for (const char* words : {"model loading took", "model weights take", "loading model weights took"}) {
+      least(log_.weights_gib, line.after(words), "weights");
+    }
+    if (line.has("load weight end")) least(log_.weights_gib, line.number("mem usage"), "weights");
     least(log_.non_torch_gib, line.after("non_torch_memory takes"), "non-torch memory");
     least(log_.activation_gib, line.after("pytorch activation peak memory takes"), "activation peak");
-    least(log_.activation_gib, line.after("peak activation memory"), "activation peak");
     least(log_.total_gib, line.after("total_gpu_memory ("), "GPU memory");
     least(log_.gpu_memory_utilization, line.after("gpu_memory_utilization ("), "gpu_memory_utilization");
-    if (line.has("graph capturing finished")) least(log_.cuda_graphs_gib, line.after("took"), "CUDA graphs");
-    if (line.has("graph capturing finished") && line.has(", took")) log_.cuda_graphs_gib = line.after(", took");
+    if (line.has("graph capturing finished")) least(log_.cuda_graphs_gib, line.after(", took"), "CUDA graphs");
     for (const char* key : {"available kv cache memory:", "reserved for kv cache is", "available kv cache memory ("}) {
       least(log_.kv_gib, line.after(key), "KV memory");
+    }
+    profile(line);
+    other_engines(line);
+  }
+
+  // vLLM 0.6: total_gpu_memory=79.10GiB ... kv_cache_size=54.71GiB. From 0.11 on: Free memory on device (78.6/79.19
+  // GiB) on startup. Desired GPU memory utilization is (0.9, 71.27 GiB). Actual usage is 14.99 GiB for weight, ...
+  void profile(const Line& line) {
+    if (line.has("memory profiling results")) {
+      least(log_.total_gib, line.number("total_gpu_memory"), "GPU memory");
+      least(log_.non_torch_gib, line.number("non_torch_memory"), "non-torch memory");
+      least(log_.kv_gib, line.number("kv_cache_size"), "KV memory");
+    }
+    least(log_.total_gib, line.after("free memory on device", "/"), "GPU memory");
+    for (const char* words : {"desired gpu memory utilization is (", "desired gpu memory utilization ("}) {
+      least(log_.gpu_memory_utilization, line.after(words), "gpu_memory_utilization");
+    }
+    if (line.has("actual usage is")) {
+      least(weights_in_use_, line.before("for weight"), "weights");
+      least(log_.activation_gib, line.before("for peak activation"), "activation peak");
+      least(log_.non_torch_gib, line.before("for non-torch memory"), "non-torch memory");
+      least(graphs_in_use_, line.before("for cudagraph memory"), "CUDA graphs");
+    }
+    least(graphs_estimated_, line.after("estimated cuda graph memory:"), "CUDA graphs");
+    least(kv_bytes_in_use_, line.after("kv cache memory in use is"), "KV memory");
+  }
+
+  void other_engines(const Line& line) {
+    if (line.has("kv cache is allocated")) {
+      const auto keys = line.after("k size:");
+      const auto values = line.after("v size:");
+      least(log_.kv_gib, keys && values ? std::optional(*keys + *values) : line.after("kv size:"), "KV memory");
+      least(log_.kv_tokens, tokens(line.after("#tokens:")), "KV cache size");
+    }
+    if (line.has("tokens in paged kv cache")) {
+      least(log_.kv_tokens, tokens(line.after("tokens in paged kv cache")), "KV cache size");
+      least(log_.kv_gib, line.after("allocated "), "KV memory");
     }
   }
 
   void cache(const Line& line) {
     least(log_.kv_tokens, tokens(line.after("kv cache size:")), "KV cache size");
-    least(log_.kv_tokens, tokens(line.after("max_total_num_tokens=")), "KV cache size");
+    least(log_.kv_tokens, tokens(line.number("max_total_num_tokens")), "KV cache size");
     least(log_.kv_blocks, blocks(line.after("# gpu blocks:")), "GPU blocks");
     least(log_.kv_blocks, blocks(line.after("# cuda blocks:")), "GPU blocks");
     least(log_.host_blocks, blocks(line.after("# cpu blocks:")), "CPU blocks");
@@ -155,7 +229,7 @@ class Reader {
     for (const char* key : {"max seq len (", "max seq len"}) {
       if (!log_.max_model_len) log_.max_model_len = tokens(line.after(key));
     }
-    if (line.has("kv cache is needed")) log_.needed_gib = line.after("), (") ? line.after("), (") : line.after("len (");
+    if (const auto value = line.before("kv cache is needed")) log_.needed_gib = value;
     for (const char* key : {"estimated maximum model length is", "estimated max model len is"}) {
       least(log_.largest_max_model_len, tokens(line.after(key)), "largest length");
     }
@@ -164,6 +238,10 @@ class Reader {
     }
   }
 
+  std::optional<double> weights_in_use_;
+  std::optional<double> graphs_in_use_;
+  std::optional<double> graphs_estimated_;
+  std::optional<double> kv_bytes_in_use_;
   EngineLog& log_;
   std::vector<std::string> differing_;
 };
@@ -179,6 +257,7 @@ EngineLog read_engine_log(std::istream& in) {
   Reader reader(log);
   std::string text;
   while (std::getline(in, text)) reader.take(Line(text));
+  reader.finish();
   return log;
 }
 

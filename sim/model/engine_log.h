@@ -1,5 +1,6 @@
-// What an engine says of its memory when it starts (vLLM, V0 and V1; SGLang's token line): sizes, counts, limits. Lines
-// of several ranks are merged to the least, which is what the engine uses.
+// What an engine says of its memory when it starts (vLLM from 0.5 on, V0 and V1; SGLang; TensorRT-LLM's token line):
+// sizes, counts, limits, and the options that bear on them. Lines of several ranks are merged to the least, which is
+// what the engine uses. What engines print as GB they have divided by 2^30.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ namespace blockyard::model {
 
 struct EngineLog {
   std::optional<std::string> version;
+  bool v0 = false;  // vLLM's first engine
   std::optional<std::string> model;
   std::optional<std::int64_t> tp;
   std::optional<std::int64_t> pp;

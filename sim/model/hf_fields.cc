@@ -49,8 +49,32 @@ Place place_of_byte(std::string_view text, std::size_t byte, const std::string& 
   return {file, static_cast<int>(line), static_cast<int>(before.size() - line_start) + 1};
 }
 
-HfFields::HfFields(const json& object, std::string_view text, const std::string& file, Diagnostics& diagnostics)
-    : object_(&object), text_(text), file_(&file), diagnostics_(&diagnostics) {}
+// The text is JSON: a walk over its strings and brackets finds the keys of one object without those inside of it.
+KeyPosition find_key(std::string_view text, std::size_t from, std::string_view key) {
+  int depth = 0;
+  for (std::size_t i = text.find('{', from); i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (--depth == 0) break;
+    } else if (c == '"') {
+      const std::size_t open = i;
+      for (++i; i < text.size() && text[i] != '"'; ++i) {
+        if (text[i] == '\\') ++i;
+      }
+      if (depth != 1 || text.substr(open + 1, i - open - 1) != key) continue;
+      const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+      if (next == std::string_view::npos || text[next] != ':') continue;  // a value that is spelt so
+      return {open, text.find_first_not_of(" \t\r\n", next + 1)};
+    }
+  }
+  return {};
+}
+
+HfFields::HfFields(const json& object, std::string_view text, const std::string& file, Diagnostics& diagnostics,
+                   std::size_t from)
+    : object_(&object), text_(text), file_(&file), diagnostics_(&diagnostics), from_(from) {}
 
 const json& HfFields::at(std::string_view key) const { return (*object_)[std::string(key)]; }
 
@@ -156,7 +180,9 @@ std::vector<std::string> HfFields::texts(std::string_view key) {
 
 std::optional<HfFields> HfFields::object(std::string_view key) {
   if (!has(key)) return std::nullopt;
-  if (at(key).is_object()) return HfFields(at(key), text_, *file_, *diagnostics_);
+  if (at(key).is_object()) {
+    return HfFields(at(key), text_, *file_, *diagnostics_, std::min(find_key(text_, from_, key).value, text_.size()));
+  }
   complain(key, fmt::format("{}: found {}, expected an object", key, shown(at(key))));
   return std::nullopt;
 }
@@ -166,16 +192,37 @@ std::vector<HfFields> HfFields::objects(std::string_view key) {
   if (!has(key)) return list;
   const auto fits = [](const json& value) { return value.is_object(); };
   if (at(key).is_array() && std::all_of(at(key).begin(), at(key).end(), fits)) {
-    for (const json& value : at(key)) list.emplace_back(value, text_, *file_, *diagnostics_);
+    for (const json& value : at(key)) list.emplace_back(value, text_, *file_, *diagnostics_, text_.size());
     return list;
   }
   complain(key, fmt::format("{}: found {}, expected a list of objects", key, shown(at(key))));
   return list;
 }
 
+std::vector<HfFields> HfFields::members(std::string_view key) {
+  std::vector<HfFields> list;
+  if (std::optional<HfFields> whole = object(key)) {
+    for (const auto& [name, value] : at(key).items()) {
+      if (std::optional<HfFields> member = whole->object(name)) list.push_back(*member);
+    }
+  }
+  return list;
+}
+
+// Of a key; of the nested object that lacks it, or nothing where that is the whole file.
+Place HfFields::place_of(std::string_view key) const {
+  const std::size_t own = find_key(text_, from_, key).key;
+  if (own != std::string_view::npos) return place_of_byte(text_, own, *file_);
+  if (!object_->contains(std::string(key))) {
+    return from_ == 0 || from_ >= text_.size() ? Place{*file_, 0, 0} : place_of_byte(text_, from_, *file_);
+  }
+  // An object in a list, or a field that stands outside of this object and holds for it too.
+  const std::size_t somewhere = text_.find(fmt::format("\"{}\"", key));
+  return somewhere == std::string_view::npos ? Place{*file_, 0, 0} : place_of_byte(text_, somewhere, *file_);
+}
+
 void HfFields::complain(std::string_view key, std::string message) {
-  const std::size_t found = text_.find(fmt::format("\"{}\"", key));
-  const Place place = found == std::string_view::npos ? Place{*file_, 0, 0} : place_of_byte(text_, found, *file_);
+  const Place place = place_of(key);
   // A field that is read twice is wrong once.
   const auto same = [&](const Diagnostic& d) { return d.place.line == place.line && d.message == message; };
   if (std::any_of(diagnostics_->list().begin(), diagnostics_->list().end(), same)) return;

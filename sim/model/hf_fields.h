@@ -16,8 +16,9 @@ namespace blockyard::model {
 
 class HfFields {
  public:
-  // All but the strings outlive the fields.
-  HfFields(const nlohmann::json& object, std::string_view text, const std::string& file, Diagnostics& diagnostics);
+  // The object outlives the fields, and so does all else; `from` is where it opens in the text.
+  HfFields(const nlohmann::json& object, std::string_view text, const std::string& file, Diagnostics& diagnostics,
+           std::size_t from = 0);
 
   [[nodiscard]] bool has(std::string_view key) const;  // there and not null
   [[nodiscard]] bool is_list(std::string_view key) const;
@@ -39,7 +40,8 @@ class HfFields {
   [[nodiscard]] std::vector<std::string> texts(std::string_view key);
   // Nothing if missing.
   [[nodiscard]] std::optional<HfFields> object(std::string_view key);
-  [[nodiscard]] std::vector<HfFields> objects(std::string_view key);
+  [[nodiscard]] std::vector<HfFields> objects(std::string_view key);  // a list of them
+  [[nodiscard]] std::vector<HfFields> members(std::string_view key);  // an object of them, whatever their names
 
   void complain(std::string_view key, std::string message);
   [[nodiscard]] bool clean() const { return diagnostics_->empty(); }  // nothing was wrong so far
@@ -47,12 +49,21 @@ class HfFields {
  private:
   [[nodiscard]] const nlohmann::json& at(std::string_view key) const;
   [[nodiscard]] std::int64_t number(std::string_view key, std::int64_t low, std::int64_t absent);
+  [[nodiscard]] Place place_of(std::string_view key) const;
 
   const nlohmann::json* object_;
   std::string_view text_;
   const std::string* file_;
   Diagnostics* diagnostics_;
+  std::size_t from_;
 };
+
+// Where the value of a key of the object at `from` begins, and where the key itself; npos where it has no such key.
+struct KeyPosition {
+  std::size_t key = std::string_view::npos;
+  std::size_t value = std::string_view::npos;
+};
+[[nodiscard]] KeyPosition find_key(std::string_view text, std::size_t from, std::string_view key);
 
 // Line and column of a byte of a file's text.
 [[nodiscard]] Place place_of_byte(std::string_view text, std::size_t byte, const std::string& file);

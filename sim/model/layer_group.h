@@ -50,8 +50,10 @@ struct LayerGroup {
   std::int64_t kv_heads = 0;
   std::int64_t d_k = 0;  // elements of a key, of a value
   std::int64_t d_v = 0;
-  Tokens window;                 // of sliding_window and chunked_attention
-  bool latent = false;           // MLA: d_k = kv_lora_rank + qk_rope_head_dim, d_v = 0, the whole of it on every rank
+  Tokens window;            // of sliding_window and chunked_attention
+  bool latent = false;      // MLA: d_k = kv_lora_rank + qk_rope_head_dim, d_v = 0, the whole of it on every rank
+  std::int64_t head_k = 0;  // MLA: of one head, once prefill has unfolded the latent
+  std::int64_t head_v = 0;
   bool shares_kv = false;        // reads what an earlier layer keeps, keeps nothing itself
   std::int64_t stride = 1;       // tokens that one kept entry stands for (compressed attention)
   std::int64_t index_bytes = 0;  // of an indexer's key, an entry, in its own format and whole on every rank

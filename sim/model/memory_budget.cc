@@ -13,7 +13,7 @@ namespace {
 void subtract(MemoryBudget& budget, const char* name, const std::optional<Bytes>& given, Bytes ruled,
               const std::string& formula, const std::string& source) {
   if (given) {
-    budget.lines.push_back({name, -*given, "given", "the command line"});
+    budget.lines.push_back({name, -*given, "given", "given"});
   } else {
     budget.lines.push_back({name, -ruled, formula, source});
   }

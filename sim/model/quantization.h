@@ -2,8 +2,11 @@
 // norms and biases keep the model's own format, and so do the modules named as exceptions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "sim/model/element_type.h"
 
 namespace blockyard::model {
 
@@ -13,6 +16,8 @@ struct Quantization {
   std::vector<std::string> kept;  // names or patterns of modules that are not quantised
   bool experts_only = false;      // mxfp4 checkpoints quantise routed experts alone
   bool output_head = false;       // the output head too
+  // What activations are brought to for a GEMM (fp8, int8, nvfp4); none: they stay, and weights are converted to them.
+  std::optional<ElementType> activations;
 };
 
 // Share of the layers (0 to 1) whose `module` ("self_attn", "mlp.gate", ...) keeps its own format. An exception without

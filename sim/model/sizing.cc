@@ -124,8 +124,8 @@ void check(const ModelSpec& spec, const SizeOptions& o, const Place& place, Diag
   b.request = o.request;
   b.given = o.given;
   if (needs_weights(spec, b)) {
-    diagnostics.add(place, fmt::format("{}: not all weights are known ({}); give them (--weights) or the KV cache "
-                                       "(--budget)",
+    diagnostics.add(place, fmt::format("{}: not all weights are known ({}); expected their bytes, or those of the KV "
+                                       "cache, to be given",
                                        spec.name, fmt::join(spec.not_counted, ", ")));
   }
 }
@@ -142,19 +142,19 @@ Sizing size_of(const ModelSpec& spec, const GpuSpec& gpu, const SizeOptions& opt
     size.stage = stage;
     size.layout = kv_layout(spec, stage, s.layout_options());
     size.budget = compute_budget(spec, gpu, budget_options(options, s.kv_dtype, stage, size.layout));
-    size.blocks = size.budget.blocks;
     s.stages.push_back(std::move(size));
   }
   const auto keeps = [](const StageSize& stage) { return !stage.layout.groups.empty(); };
   for (std::size_t i = 0; i < s.stages.size(); ++i) {
-    const bool better = keeps(s.stages[i]) && (!keeps(s.bound()) || s.stages[i].blocks < s.bound().blocks);
+    const bool better =
+        keeps(s.stages[i]) && (!keeps(s.bound()) || s.stages[i].budget.blocks < s.bound().budget.blocks);
     if (better) s.binding = i;
   }
   measure(s);
   const StageSize& bound = s.bound();
   const LayoutOptions layout = s.layout_options();
   s.kv_bytes = bound.budget.kv_bytes;
-  s.kv_blocks = bound.blocks;
+  s.kv_blocks = bound.budget.blocks;
   const Blocks one = s.blocks_of(s.max_model_len);
   s.needed_bytes = bound.layout.block_bytes * one.count();
   const bool room = std::all_of(s.stages.begin(), s.stages.end(),
@@ -195,7 +195,7 @@ std::vector<std::string> remedies(const Sizing& sizing) {
   }
   if (!sizing.model.quantization && from_memory && !sizing.options.given.weights) {
     ModelSpec light = sizing.model;
-    light.quantization = Quantization{"fp8", 1, {}, false, false};
+    light.quantization = Quantization{"fp8", 1, {}, false, false, ElementType::fp8};
     Diagnostics wrong;
     check(light, sizing.options, {}, wrong);
     if (wrong.empty() && size_of(light, sizing.gpu, sizing.options).fits)

@@ -47,7 +47,6 @@ struct StageSize {
   Stage stage;
   MemoryBudget budget;
   KvLayout layout;
-  Blocks blocks;
 };
 
 struct Sizing {
@@ -87,7 +86,7 @@ struct Sizing {
 };
 
 // The largest batch of a step that the engine's server takes unless told otherwise (vLLM, EngineArgs): more on GPUs of
-// 70 GiB and above, A100 apart.
+// 70 GiB and above, A100 apart. vLLM asks the device for its name; here it is the name of the GPU's entry.
 struct BatchLimits {
   Tokens tokens;
   std::int64_t sequences = 0;

@@ -22,12 +22,20 @@ double per_rank(const WeightCount& w, std::int64_t kv_heads, std::int64_t tp) {
          static_cast<double>(w.replicated);
 }
 
-// Bytes of an element of a module's matrices, over all layers.
-double element_bytes(const ModelSpec& spec, const char* module, bool expert) {
-  const double own = bytes_per_element(spec.dtype);
-  if (!spec.quantization || (spec.quantization->experts_only && !expert)) return own;
-  const double kept = kept_share(*spec.quantization, module, spec.num_hidden_layers);
-  return kept * own + (1 - kept) * spec.quantization->bytes_per_weight;
+const char* module_of(Matrices matrices) {
+  switch (matrices) {
+    case Matrices::attention:
+      return "self_attn";
+    case Matrices::recurrent:
+      return "mixer";
+    case Matrices::mlp:
+      return "mlp";
+    case Matrices::shared_experts:
+      return "shared_expert";
+    case Matrices::experts:
+      return "mlp.experts";
+  }
+  return "";
 }
 
 class Parts {
@@ -58,6 +66,13 @@ constexpr const char* kHead = "output head";
 std::int64_t final_norm(const ModelSpec& m) { return m.norm_bias ? 2 * m.hidden_size : m.hidden_size; }
 
 }  // namespace
+
+double bytes_per_weight(const ModelSpec& spec, Matrices matrices) {
+  const double own = bytes_per_element(spec.dtype);
+  if (!spec.quantization || (spec.quantization->experts_only && matrices != Matrices::experts)) return own;
+  const double kept = kept_share(*spec.quantization, module_of(matrices), spec.num_hidden_layers);
+  return kept * own + (1 - kept) * spec.quantization->bytes_per_weight;
+}
 
 std::vector<Stage> pipeline_stages(std::int64_t num_hidden_layers, std::int64_t pp) {
   CHECK_LAW(pp >= 1 && pp <= num_hidden_layers, "{} stages of {} layers", pp, num_hidden_layers);
@@ -90,21 +105,19 @@ std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, con
     const WeightCount matrices{group.weights.split, group.weights.key_value, 0};
     const WeightCount vectors{0, 0, group.weights.replicated};
     const char* name = group.attends() ? kAttention : kRecurrent;
-    const char* module = group.attends() ? "self_attn" : "mixer";
     // MLA's low-rank inputs are matrices although every rank has them.
-    const double bytes = element_bytes(spec, module, false);
+    const double bytes = bytes_per_weight(spec, group.attends() ? Matrices::attention : Matrices::recurrent);
     parts.add(name, layers * per_rank(matrices, group.latent ? 0 : group.kv_heads, tp), bytes);
     parts.add(name, layers * per_rank(vectors, 0, tp), group.latent ? bytes : own);
   }
   for (const MlpGroup& group : mlp_groups(spec)) {
     const auto layers = static_cast<double>(layers_in(group.where, stage));
     const char* name = group.is_moe() ? kExperts : kMlp;
-    const char* module = group.is_moe() ? "shared_expert" : "mlp";
     parts.add(name, layers * static_cast<double>(group.weights.split) / static_cast<double>(tp),
-              element_bytes(spec, module, false));
+              bytes_per_weight(spec, group.is_moe() ? Matrices::shared_experts : Matrices::mlp));
     parts.add(name, layers * static_cast<double>(group.weights.replicated), own);
     parts.add(name, layers * static_cast<double>(group.expert_weights) / static_cast<double>(tp),
-              element_bytes(spec, "mlp.experts", true));
+              bytes_per_weight(spec, Matrices::experts));
   }
   if (stage.samples) {
     const bool quantised = spec.quantization && spec.quantization->output_head;

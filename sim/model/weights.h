@@ -38,6 +38,11 @@ struct WeightPart {
 
 [[nodiscard]] std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, const Stage& stage);
 
+// The matrices of a layer, as quantised checkpoints tell them apart.
+enum class Matrices { attention, recurrent, mlp, shared_experts, experts };
+// Bytes of one of their elements, scales included, over all layers: some may keep the model's own format.
+[[nodiscard]] double bytes_per_weight(const ModelSpec& spec, Matrices matrices);
+
 [[nodiscard]] std::int64_t parameter_count(const ModelSpec& spec);
 // Parameters that one token uses: experts_per_token of the routed experts.
 [[nodiscard]] std::int64_t active_parameter_count(const ModelSpec& spec);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace blockyard::report {
 namespace {
@@ -61,6 +62,24 @@ void add_cache(Rows& rows) {
   add("blocks evicted", Figure::count, true, Show::if_sampled,
       [](const Work& w) { return static_cast<double>(w.ledger.evicted_blocks); });
   add("stranded, of cached", Figure::share, false, Show::if_sampled, [](const Work& w) { return w.stranded_share(); });
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::string name = std::array{"host", "nvme", "remote"}[i];
+    const auto of_tier = [name](const Work& w, auto figure) -> std::optional<double> {
+      for (const TierLedger& tier : w.ledger.tiers) {
+        if (tier.name == name) return figure(tier);
+      }
+      return std::nullopt;
+    };
+    add("tokens found, " + name + " tier", Figure::count, true, Show::if_sampled, [of_tier](const Work& w) {
+      return of_tier(w, [](const TierLedger& tier) { return static_cast<double>(tier.hit_tokens); });
+    });
+    add("read from the " + name + " tier", Figure::bytes, true, Show::if_sampled, [of_tier](const Work& w) {
+      return of_tier(w, [&](const TierLedger& t) { return static_cast<double>(t.read_blocks * w.block.count()); });
+    });
+    add("written to the " + name + " tier", Figure::bytes, true, Show::if_sampled, [of_tier](const Work& w) {
+      return of_tier(w, [&](const TierLedger& t) { return static_cast<double>(t.written_blocks * w.block.count()); });
+    });
+  }
   add("regret, tokens", Figure::count, false, Show::if_sampled, [](const Work& w) -> std::optional<double> {
     if (!w.regret) return std::nullopt;
     return static_cast<double>(w.regret->hit_tokens);

@@ -1,5 +1,7 @@
 #include "sim/report/csv.h"
 
+#include "sim/base/decimal.h"
+
 namespace blockyard::report {
 namespace {
 
@@ -24,23 +26,8 @@ void append_span(fmt::memory_buffer& out, SimTime from, SimTime to) {
 }  // namespace
 
 void append_seconds(fmt::memory_buffer& out, SimTime time) {
-  std::int64_t ns = time.count();
-  if (ns < 0) {
-    out.push_back('-');
-    ns = -ns;
-  }
-  append_integer(out, ns / kNanosecondsPerSecond);
-  std::int64_t fraction = ns % kNanosecondsPerSecond;
-  if (fraction == 0) return;
-  char digits[9];
-  for (int i = 8; i >= 0; --i) {
-    digits[i] = static_cast<char>('0' + fraction % 10);
-    fraction /= 10;
-  }
-  std::size_t length = 9;
-  while (digits[length - 1] == '0') --length;
-  out.push_back('.');
-  out.append(digits, digits + length);
+  constexpr int kPlaces = 9;
+  append_decimal(out, time.count(), kPlaces);
 }
 
 std::string requests_header() {

@@ -13,7 +13,8 @@
 
 namespace blockyard::report {
 
-// Makes `dir` if it does not exist. Throws InputError with the path where something cannot be written.
+// Makes `dir` if it does not exist. Throws InputError where there is no such folder to be
+// made, WriteError where a file cannot be written.
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
                    const metrics::Collector& collector);
 

@@ -128,6 +128,30 @@ ordered_json identity_json(const metrics::Identity& identity) {
   return j;
 }
 
+ordered_json tiers_json(const metrics::Summary& s, const metrics::PrefixCacheWork& work) {
+  ordered_json tiers = ordered_json::array();
+  for (std::size_t i = 0; i < work.ledger.tiers.size(); ++i) {
+    const TierLedger& tier = work.ledger.tiers[i];
+    const auto bytes = [&](std::int64_t blocks) { return blocks * work.block.count(); };
+    const std::int64_t looked_up = s.prefix_cache.looked_up_tokens;
+    ordered_json j{{"name", tier.name},
+                   {"capacity_bytes", bytes(tier.capacity_blocks)},
+                   {"used_bytes", bytes(tier.used_blocks)},
+                   {"hit_tokens", tier.hit_tokens},
+                   {"hit_ratio", looked_up == 0 ? ordered_json() : ordered_json(tier.hit_share(looked_up))},
+                   {"read_bytes", bytes(tier.read_blocks)},
+                   {"prefetched_bytes", bytes(tier.prefetched_blocks)},
+                   {"written_bytes", bytes(tier.written_blocks)},
+                   {"evicted_blocks", tier.evicted_blocks}};
+    if (i < work.tier_links.size()) {
+      j["link"] = {{"out_busy_share", work.tier_links[i].out_busy_share},
+                   {"in_busy_share", work.tier_links[i].in_busy_share}};
+    }
+    tiers.push_back(std::move(j));
+  }
+  return tiers;
+}
+
 void add_cache_work(const metrics::Summary& s, ordered_json& j) {
   const metrics::PrefixCacheWork& work = *s.prefix_cache_work;
   j["eviction"] = s.identity.eviction;
@@ -138,6 +162,11 @@ void add_cache_work(const metrics::Summary& s, ordered_json& j) {
   j["saved_prefill_s"] = work.saved_prefill_s;
   j["evicted_blocks"] = work.ledger.evicted_blocks;
   j["stranded_share"] = number_or_null(work.stranded_share());
+  if (!work.ledger.tiers.empty()) {
+    j["tiers"] = tiers_json(s, work);
+    j["computed_instead_tokens"] = work.ledger.computed_instead_tokens;
+    j["waited_for_writes_s"] = to_seconds(work.ledger.waited_for_writes);
+  }
   if (work.regret) {
     j["regret"] = {{"hit_tokens", work.regret->hit_tokens}, {"saved_prefill_s", work.regret->saved_prefill_s}};
   }
@@ -165,6 +194,12 @@ ordered_json summary_json(const metrics::Summary& s) {
                        {"hit_tokens_resumed", prefix.hit_tokens_resumed},
                        {"hit_ratio", number_or_null(prefix.hit_ratio())}};
   if (s.prefix_cache_work) add_cache_work(s, j["prefix_cache"]);
+  if (s.window) {
+    j["window"] = {{"from_s", s.window->from_s},
+                   {"to_s", s.window->to_s},
+                   {"arrived", s.window->arrived},
+                   {"finished", s.window->finished}};
+  }
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
   j["latency"] = {{"admission_s", distribution_json(s.admission)},

@@ -59,6 +59,34 @@ std::string cache_line(const Summary& s) {
                               count_text(work.ledger.evicted_blocks), share_text(work.stranded_share().value_or(0))));
 }
 
+std::string tier_lines(const Summary& s) {
+  const metrics::PrefixCacheWork& work = *s.prefix_cache_work;
+  const CacheLedger& ledger = work.ledger;
+  const auto bytes = [&](std::int64_t blocks) {
+    return bytes_text(static_cast<double>(blocks) * static_cast<double>(work.block.count()));
+  };
+  std::string text;
+  for (std::size_t i = 0; i < ledger.tiers.size(); ++i) {
+    const TierLedger& tier = ledger.tiers[i];
+    std::string line = fmt::format("{}, {} of it used: {} tokens found", bytes(tier.capacity_blocks),
+                                   bytes(tier.used_blocks), count_text(tier.hit_tokens));
+    if (s.prefix_cache.looked_up_tokens > 0)
+      line += fmt::format(", {} of those looked up", share_text(tier.hit_share(s.prefix_cache.looked_up_tokens)));
+    line += fmt::format("; {} read, {} written, {} blocks evicted", bytes(tier.read_blocks), bytes(tier.written_blocks),
+                        count_text(tier.evicted_blocks));
+    if (i < work.tier_links.size()) {
+      line += fmt::format("; link busy {} out, {} in", share_text(work.tier_links[i].out_busy_share),
+                          share_text(work.tier_links[i].in_busy_share));
+    }
+    text += labelled(fmt::format("  {}", tier.name), line);
+  }
+  if (ledger.tiers.empty()) return text;
+  return text + labelled("", fmt::format("{} tokens that a tier had were computed instead, which took less time; steps "
+                                         "waited {} for blocks on their way to a tier",
+                                         count_text(ledger.computed_instead_tokens),
+                                         time_text(to_seconds(ledger.waited_for_writes))));
+}
+
 std::string work(const Summary& s) {
   std::string text;
   text += labelled("requests", fmt::format("{} arrived = {} finished + {} rejected{} + {} timed out + {} unfinished",
@@ -81,7 +109,13 @@ std::string work(const Summary& s) {
                                           count_text(prefix.looked_up_tokens_resumed))
                             : ""));
   }
-  if (s.prefix_cache_work) text += cache_line(s);
+  if (s.prefix_cache_work) text += cache_line(s) + tier_lines(s);
+  if (s.window) {
+    text += labelled("window", fmt::format("figures below and tokens above are of {:.6g} s to {:.6g} s: {} requests "
+                                           "arrived in it, {} finished",
+                                           s.window->from_s, s.window->to_s, count_text(s.window->arrived),
+                                           count_text(s.window->finished)));
+  }
   const std::string words = duration_words(s.makespan_s);
   text += labelled("makespan", fmt::format("{}{} in {} steps", time_text(s.makespan_s),
                                            words.empty() ? "" : " (" + words + ")", count_text(s.steps)));

@@ -295,6 +295,37 @@ Keys outcome_keys(const Vocabulary& names) {
        .accepts = {Kind::boolean},
        .fallback = "true",
        .doc = "write events.csv, from which `explain` tells a request's story, beside the other files"},
+      {.path = "run.warm_up",
+       .accepts = {{Kind::time, between(0, 1e9)}},
+       .fallback = "0 s",
+       .doc = "statistics leave out what happens before, and requests that arrive before"},
+      {.path = "run.cool_down",
+       .accepts = {{Kind::time, between(0, 1e9)}},
+       .words = {{"none", "statistics go on to the end of the run"}},
+       .fallback = "none",
+       .doc = "statistics end so long before the last arrival (simulates twice: once to find it)"},
+      {.path = "run.max_time",
+       .accepts = {{Kind::time, above_up_to(0, 1e9)}},
+       .words = {{"unlimited", "until all requests have ended"}},
+       .fallback = "unlimited",
+       .doc = "simulated time at which the run stops; what is out then stays unfinished"},
+      {.path = "run.max_requests",
+       .accepts = {{Kind::integer, between(1, 4e9)}},
+       .words = {{"unlimited", "until all requests have ended"}},
+       .fallback = "unlimited",
+       .doc = "finished requests after which the run stops",
+       .aliases = {"max_requests"}},
+      {.path = "run.until.metric",
+       .words = {{"none", "no such limit"},
+                 {"ttft", "time to the first token"},
+                 {"tpot", "time per output token"},
+                 {"e2e", "time to the last token"}},
+       .fallback = "none",
+       .doc = "the run stops when the mean of this is known to run.until.precision"},
+      {.path = "run.until.precision",
+       .accepts = {{Kind::real, between(0.0001, 1)}},
+       .fallback = "0.05",
+       .doc = "half of the 95 % confidence interval over the mean, by batch means"},
       {.path = "output.timeseries_interval",
        .accepts = {{Kind::time, above(0)}},
        .fallback = "1 s",
@@ -311,16 +342,19 @@ Keys outcome_keys(const Vocabulary& names) {
   };
 }
 
-}  // namespace
-
-Schema scenario_schema(const Vocabulary& vocabulary) {
+Keys scenario_keys(const Vocabulary& vocabulary) {
   Keys keys = served_keys(vocabulary);
   append(keys, workload_keys(vocabulary));
   append(keys, engine_keys(vocabulary));
   append(keys, memory_keys(vocabulary));
   append(keys, prefix_cache_keys(vocabulary));
+  append(keys, tier_keys(vocabulary));
   append(keys, outcome_keys(vocabulary));
-  return {"scenario",
+  return keys;
+}
+
+Schema schema_of(std::string title, Keys keys) {
+  return {std::move(title),
           std::move(keys),
           {{"hardware", "the GPUs of a replica"},
            {"hardware.links", "what they are tied to"},
@@ -329,20 +363,41 @@ Schema scenario_schema(const Vocabulary& vocabulary) {
            {"workload.trace", "a recorded trace"},
            {"workload.generate", "requests drawn from distributions"},
            {"workload.generate.arrivals", "when they come"},
+           {"workload.clients", "who sends them: open and closed loops"},
            {"workload.generate.prompt_tokens", "how long prompts are"},
            {"workload.generate.output_tokens", "how long outputs are"},
            {"workload.max_tokens", "what requests declare as their longest output"},
            {"engine", "the engine, under its own flag names"},
+           {"workload.generate.sessions", "several requests a session: chats, agents"},
+           {"workload.generate.sessions.next_tokens", "how much a later turn adds; else as prompt_tokens"},
            {"workload.generate.prefix", "beginnings that prompts share"},
            {"workload.generate.lengths", "lengths of prompts and outputs drawn together"},
            {"kv_cache", "KV memory"},
            {"prefix_cache", "what is kept of requests that have ended"},
+           {"prefix_cache.tiers", "below the GPU: where blocks stay that it has to give up"},
+           {"prefix_cache.tiers.host", "host memory, over hardware.links.host"},
+           {"prefix_cache.tiers.nvme", "local drives, behind host memory"},
+           {"prefix_cache.tiers.remote", "a store over the network, behind host memory"},
            {"preemption", "what happens when a running request needs memory and there is none"},
            {"admission", "who is let in"},
            {"admission.rate_limit", "a token bucket a tenant, in front of the queue"},
            {"cost", "how long things take"},
+           {"run", "how long, and what statistics leave out"},
+           {"run.until", "a metric that is known well enough"},
            {"slo", "limits that a good request meets, all of those given"},
            {"output", "what is written"}}};
+}
+
+}  // namespace
+
+Schema scenario_schema(const Vocabulary& vocabulary) { return schema_of("scenario", scenario_keys(vocabulary)); }
+
+Schema requests_schema(const Vocabulary& vocabulary) {
+  Keys keys = scenario_keys(vocabulary);
+  for (Key& key : keys) {
+    if (key.required_in && !key.required_in->starts_with("workload")) key.required_in.reset();
+  }
+  return schema_of("requests", std::move(keys));
 }
 
 }  // namespace blockyard::scenario

@@ -21,6 +21,7 @@ struct Vocabulary {
   NameDocs reservations;
   NameDocs placements;
   NameDocs evictions;
+  NameDocs cache_admissions;
   NameDocs kv_dtypes;  // without "auto"
   NameDocs preemption_modes;
   NameDocs victims;
@@ -28,5 +29,8 @@ struct Vocabulary {
 };
 
 [[nodiscard]] Schema scenario_schema(const Vocabulary& vocabulary);
+
+// The same, for what needs no more of a scenario than its requests: nothing is required but in their section.
+[[nodiscard]] Schema requests_schema(const Vocabulary& vocabulary);
 
 }  // namespace blockyard::scenario

@@ -81,6 +81,72 @@ Keys length_keys(const std::string& section, const Vocabulary& names, const std:
   };
 }
 
+Keys arrival_keys(const std::string& section, const Vocabulary& names) {
+  const Accept rate{Kind::rate, above_up_to(0, kMostCounted)};
+  const Accept stretch{Kind::time, above_up_to(0, 1e7)};
+  return {
+      {.path = section + ".process",
+       .words = names.arrival_processes,
+       .fallback = "poisson",
+       .doc = "how gaps between arrivals are drawn"},
+      {.path = section + ".rate",
+       .accepts = {rate},
+       .doc = "mean rate of arrivals over a long time",
+       .aliases = {"request_rate", "qps"}},
+      {.path = section + ".cv",
+       .accepts = {{Kind::real, between(0.01, 30)}},
+       .doc = "of the gaps: standard deviation / mean; 1 = as Poisson",
+       .aliases = {"burstiness"}},
+      {.path = section + ".burst_rate", .accepts = {rate}, .doc = "rate within a burst, at least the mean rate"},
+      {.path = section + ".burst", .accepts = {stretch}, .doc = "length of a burst"},
+      {.path = section + ".quiet", .accepts = {stretch}, .doc = "time from the end of a burst to the next one"},
+      {.path = section + ".period", .accepts = {stretch}, .doc = "of the daily curve; between two spikes"},
+      {.path = section + ".amplitude",
+       .accepts = {{Kind::real, between(0, 1)}},
+       .doc = "of the daily curve, as a share of the mean rate: 1 = nobody comes at night"},
+      {.path = section + ".peak",
+       .accepts = {{Kind::time, between(0, 1e7)}},
+       .fallback = "0 s",
+       .doc = "when the daily curve is highest"},
+      {.path = section + ".spike_requests", .accepts = {{Kind::integer, between(1, 1e6)}}, .doc = "in one spike"},
+      {.path = section + ".spike_length",
+       .accepts = {{Kind::time, between(0, 1e7)}},
+       .fallback = "0 s",
+       .doc = "time over which the requests of a spike come"},
+      {.path = section + ".curve",
+       .accepts = {Kind::text},
+       .doc = "rates from given times on: \"0 s: 2 req/s, 10 min: 8 req/s\""},
+  };
+}
+
+Keys session_keys(const std::string& section, const Vocabulary& names) {
+  Keys keys{
+      {.path = section + ".turns",
+       .accepts = {{Kind::real, between(1, 1e6)}},
+       .required_in = section,
+       .doc = "mean number of requests in a session; workload.generate.requests counts them, arrivals are of sessions"},
+      {.path = section + ".spread",
+       .words = {{"geometric", "memoryless: after each turn the same chance of another"},
+                 {"constant", "always the mean, a fraction rounded up with its own probability"}},
+       .fallback = "geometric",
+       .doc = "how the numbers of turns are spread"},
+      {.path = section + ".delay",
+       .accepts = {{Kind::time, between(0, 1e6)}},
+       .fallback = "0 s",
+       .doc = "mean time from an answer to the next turn: a user's thinking, an agent's tool",
+       .aliases = {"tool_wait"}},
+      {.path = section + ".delay_cv",
+       .accepts = {{Kind::real, between(0, 30)}},
+       .fallback = "1",
+       .doc = "of the delay: 0 = always the mean, 1 = exponential; gamma"},
+      {.path = section + ".max_context",
+       .accepts = {{Kind::tokens, between(2, kMostCounted)}},
+       .doc = "a turn whose prompt + output would be longer ends its session"},
+  };
+  append(keys, length_keys(section + ".next_tokens", names, "the tokens that a later turn adds"));
+  return keys;
+}
+
 Keys generate_keys(const Vocabulary& names) {
   Keys keys{
       {.path = "workload.generate.requests",
@@ -88,16 +154,13 @@ Keys generate_keys(const Vocabulary& names) {
        .required_in = "workload.generate",
        .doc = "how many",
        .aliases = {"num_prompts", "num_requests"}},
-      {.path = "workload.generate.arrivals.process",
-       .words = names.arrival_processes,
-       .fallback = "poisson",
-       .doc = "how gaps between arrivals are drawn"},
-      {.path = "workload.generate.arrivals.rate",
-       .accepts = {{Kind::rate, above_up_to(0, kMostCounted)}},
-       .required_in = "workload.generate",
-       .doc = "mean rate of arrivals",
-       .aliases = {"request_rate", "qps"}},
   };
+  append(keys, arrival_keys("workload.generate.arrivals", names));
+  append(keys, session_keys("workload.generate.sessions", names));
+  append(keys,
+         {{.path = "workload.generate.classes",
+           .accepts = {Kind::text},
+           .doc = "tenants 1, 2, ... by weight, with priorities: \"weight 3, priority 0; weight 1, priority 10\""}});
   append(keys, {{.path = "workload.generate.prefix.groups",
                  .accepts = {{Kind::integer, between(1, 1e7)}},
                  .fallback = "1",
@@ -115,19 +178,55 @@ Keys generate_keys(const Vocabulary& names) {
                  .fallback = "1",
                  .doc = "sequences that each request becomes after its prompt, each of output_tokens tokens"},
                 {.path = "workload.generate.lengths.distribution",
-                 .words = {{"histogram", "a CSV with a row a cell: ranges of prompt and output, count, means"}},
+                 .words = {{"histogram", "a CSV with a row a cell: ranges of prompt and output, count, means"},
+                           {"trace", "the rows of a trace of any format, all alike"}},
                  .required_in = "workload.generate.lengths",
                  .doc = "how prompts and outputs are drawn together, in place of prompt_tokens and output_tokens"},
                 {.path = "workload.generate.lengths.file",
                  .accepts = {Kind::file},
                  .required_in = "workload.generate.lengths",
-                 .doc = "the histogram"},
+                 .doc = "the histogram, or the trace"},
                 {.path = "workload.generate.lengths.max_total",
                  .accepts = {{Kind::tokens, between(2, kMostCounted)}},
                  .doc = "longest prompt + output: of a longer draw the output is cut"}});
   append(keys, length_keys("workload.generate.prompt_tokens", names, "prompt lengths"));
   append(keys, length_keys("workload.generate.output_tokens", names, "output lengths"));
   return keys;
+}
+
+Keys client_keys() {
+  const std::string section = "workload.clients";
+  return {
+      {.path = section + ".mode",
+       .words = {{"auto",
+                  "users if their number is given; sessions if the trace states delays after answers; else open"},
+                 {"open", "every request at its recorded time, whatever the answers"},
+                 {"sessions", "a request with a delay is sent that long after the answer before it in its session"},
+                 {"users", "a given number of users, who each send, wait for the answer, think, and send the next"}},
+       .fallback = "auto",
+       .doc = "do clients wait for answers?"},
+      {.path = section + ".max_concurrency",
+       .accepts = {{Kind::integer, between(1, kMostCounted)}},
+       .words = {{"unlimited", "everybody sends when due"}},
+       .fallback = "unlimited",
+       .doc = "requests out at once; clients hold the others back"},
+      {.path = section + ".users",
+       .accepts = {{Kind::integer, between(1, kMostCounted)}},
+       .doc = "how many, in the mode users",
+       .aliases = {"concurrency", "num_users"}},
+      {.path = section + ".think_time",
+       .accepts = {{Kind::time, between(0, 1e9)}},
+       .fallback = "0 s",
+       .doc = "mean time from an answer to the user's next request"},
+      {.path = section + ".think_cv",
+       .accepts = {{Kind::real, between(0, 30)}},
+       .fallback = "0",
+       .doc = "of the think time: 0 = always the mean, 1 = exponential; gamma"},
+      {.path = section + ".delay_scale",
+       .accepts = {{Kind::real, between(0, kMostCounted)}},
+       .fallback = "1",
+       .doc = "the delays after an answer that the workload states are multiplied by this"},
+  };
 }
 
 Keys sample_keys() {
@@ -162,6 +261,11 @@ Keys max_tokens_keys(const Vocabulary& names) {
       {.path = "workload.max_tokens.factor",
        .accepts = {{Kind::real, above_up_to(0, 1e6)}},
        .doc = "declaration / true length under `factor`"},
+      {.path = "workload.max_tokens.noise_cv",
+       .accepts = {{Kind::real, between(0, 10)}},
+       .fallback = "0",
+       .doc = "of a log-normal noise of mean 1 on the factor: an imperfect guess; a guess that is too short cuts the "
+              "output"},
   };
 }
 
@@ -170,6 +274,7 @@ Keys max_tokens_keys(const Vocabulary& names) {
 Keys workload_keys(const Vocabulary& names) {
   Keys keys = trace_keys(names);
   append(keys, generate_keys(names));
+  append(keys, client_keys());
   append(keys, sample_keys());
   append(keys, max_tokens_keys(names));
   return keys;

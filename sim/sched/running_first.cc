@@ -57,7 +57,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   if (!short_of_memory_) admit_waiting();
   describe_batch();
   describe_line(batch_);
-  if (host_ != nullptr) hold_for_copies();
+  if (host_ != nullptr || !batch_.fetching.empty()) hold_for_copies();
   return batch_;
 }
 
@@ -223,7 +223,8 @@ void RunningFirst::admit_waiting() {
     head_waits_for_ = QueueCause::kv_memory;
     if (s.ready > now_) break;
     // While it is copied back it holds room for one token more, so that it can go on then.
-    const bool later = s.saved > Tokens(0) && host_->overlap();
+    const bool fetches = hit > Tokens(0) && memory_->prefix_comes_later(id);
+    const bool later = fetches || (s.saved > Tokens(0) && host_->overlap());
     if (!gates_open(id, s) || take_memory(id, s, start + (later ? Tokens(1) : n)) != kv::Grant::granted) {
       if (running_.size() == 0 && holder_ != SequenceId::none && holder_ != id) {
         beneficiary_ = s.id;
@@ -257,7 +258,14 @@ void RunningFirst::admit_waiting() {
     waiting_->pop_front();
     running_.append(id);
     prefilling_.push_back(id);
-    if (later) continue;
+    if (fetches) {
+      s.ready = memory_->prefix_arrives(id);
+      batch_.fetching.push_back(s.id);
+    }
+    if (later) {
+      s.admitted = true;
+      continue;
+    }
     planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
     budget_ -= s.work(start, start + n);
   }

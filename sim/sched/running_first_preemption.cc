@@ -36,6 +36,7 @@ void RunningFirst::take_off(SequenceId id, SimTime now) {
     std::erase(prefilling_, id);
   }
   running_.remove(id);
+  s.ready = SimTime(0);
   if (s.preempted_at == kNever) {
     s.preempted_at = now;
     s.stall_waiting = SimTime(0);
@@ -118,14 +119,18 @@ void RunningFirst::bring_back(SequenceId id) {
   if (holder_ == id) holder_ = SequenceId::none;
 }
 
-// Copies hold up the step that begins them; those that overlap hold up only an engine with nothing else to do.
+// Copies of victims hold up the step that begins them; those that overlap, and fetches, hold up only an engine with
+// nothing else to do.
 void RunningFirst::hold_for_copies() {
-  if (!host_->overlap()) {
+  if (host_ != nullptr && !host_->overlap()) {
     if (!batch_.swapped_out.empty() || !batch_.swapped_in.empty()) batch_.held_until = host_->last_end();
     return;
   }
   if (!batch_.empty()) return;
-  SimTime next = host_->next_return();
+  SimTime next = host_ == nullptr ? kNever : host_->next_return();
+  for (const SequenceId id : prefilling_) {
+    if (table_[id].ready > now_) next = std::min(next, table_[id].ready);
+  }
   for (const SequenceId id : leaving_) next = std::min(next, table_[id].ready);
   if (next != kNever) batch_.held_until = next;
 }

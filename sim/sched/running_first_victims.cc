@@ -100,7 +100,7 @@ void RunningFirst::grow_some(SimTime now) {
 
 // It runs and is given no token; who waits for its KV to come back is not skipped.
 void RunningFirst::skip(SequenceId id) {
-  if (table_[id].ready <= now_) batch_.skipped.push_back(table_[id].id);
+  (table_[id].ready <= now_ ? batch_.skipped : batch_.fetching).push_back(table_[id].id);
 }
 
 // Those that decode now. A member of the cohort and one outside it count alike.

@@ -12,6 +12,7 @@ void Batch::clear() {
   preempted.clear();
   preempted_for.clear();
   skipped.clear();
+  fetching.clear();
   swapped_out.clear();
   swapped_in.clear();
   held_until = SimTime(0);

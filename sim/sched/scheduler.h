@@ -55,10 +55,11 @@ struct Batch {
   std::vector<RequestId> preempted_for;  // for whom each of them had to go, if asked for by name_beneficiaries()
   std::vector<Swap> swapped_out;         // preempted by swap
   std::vector<Swap> swapped_in;
-  SimTime held_until;              // copies hold the step up: nothing is computed before
-  std::vector<RequestId> skipped;  // running, and given no token; not those whose KV is on its way back
-  std::vector<Finish> ignored;     // ended by the scheduler without (further) output: it could never be held
-  std::string_view failure;        // the engine died while it scheduled, and why; nothing of the step counts
+  SimTime held_until;               // copies hold the step up: nothing is computed before
+  std::vector<RequestId> skipped;   // running, and given no token; not those whose KV is on its way back
+  std::vector<RequestId> fetching;  // running; what they found of their KV is on its way to the GPU
+  std::vector<Finish> ignored;      // ended by the scheduler without (further) output: it could never be held
+  std::string_view failure;         // the engine died while it scheduled, and why; nothing of the step counts
   // Prefix cache, over the admissions of the step: tokens looked up, found, and of those found by requests that
   // resumed.
   std::int64_t looked_up = 0;

@@ -13,12 +13,14 @@
 #include "sim/sched/vllm_v0.h"
 #include "sim/serving/admission_options.h"
 #include "sim/serving/cache_options.h"
+#include "sim/serving/client_options.h"
 #include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/memory_options.h"
 #include "sim/serving/preemption_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
+#include "sim/serving/tier_options.h"
 
 namespace blockyard::serving {
 namespace {
@@ -211,11 +213,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool forks = given == nullptr && asks_samples(scenario);
+  const bool forks = given != nullptr ? given->asks_samples : asks_samples(scenario);
   const bool cached = prefix_caching(scenario, given);
-  if (cached) a.contents = std::make_unique<PromptContents>();
+  if (cached) a.contents = std::make_unique<PromptContents>(cache_salt(scenario));
   const std::optional<Served> maybe = served(scenario, configs, errors);
   Requests requests;
+  const ClientOptions clients = client_options(scenario, errors, a.identity.notes);
+  a.limits = run_limits(scenario, errors);
   try {
     workload::ContentStore* const store = cached ? &a.contents->store() : nullptr;
     if (given != nullptr) {
@@ -290,6 +294,18 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.eviction =
         cache_eviction(scenario, traits.own_eviction, s.model, s.max_model_len, recording, a.identity, errors);
   }
+  if (cached && !traits.own_eviction && !recording.first_run) {
+    const std::int64_t bytes = block_size.count() * memory_budget.bytes_per_token.count();
+    TierPathsOptions paths;
+    paths.host = host_link(scenario, s.gpu.spec);
+    paths.block_bytes = Bytes(bytes);
+    paths.gpus = s.tensor_parallel;
+    paths.copies_per_block = kCopiesPerLayer * s.model.num_hidden_layers;
+    paths.longest_chunk = engine.max_num_batched_tokens;
+    TierSetup tiers = tier_setup(scenario, paths, *a.cost, errors);
+    options.memory.tiers = tiers.options;
+    a.tier_paths = std::move(tiers.paths);
+  }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
   if (!options.watermark && traits.own_watermark > 0) options.watermark = traits.own_watermark;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
@@ -320,6 +336,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.host_blocks = options.host_blocks;
   a.memory = std::move(made.memory);
   a.scheduler = std::move(made.scheduler);
+  if (cached) warm_cache(scenario, *a.contents, *a.memory, a.identity, errors);
+  errors.throw_if_any();
   a.replica.block_bytes = block_bytes * s.tensor_parallel;
   a.replica.swaps = a.swap_path != nullptr;
   a.metrics.host_capacity = Bytes(a.host_blocks.count() * a.replica.block_bytes);
@@ -341,11 +359,15 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.async_scheduling = async_scheduling(scenario);
 
   a.requests = std::move(requests.source);
+  a.mode = clients.mode;
+  a.replica.tells_ends = clients.closed() || a.limits.count_ends();
+  if (clients.closed()) a.clients = std::make_unique<Clients>(clients, *a.requests);
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
 
   a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
+  a.metrics.window_from = a.limits.warm_up;
   a.metrics.gap_threshold = gap_threshold(scenario);
   a.metrics.slot_bytes = kv::traits_of_strategy(strategy).pages
                              ? options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel

@@ -16,10 +16,12 @@
 #include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/scheduler.h"
 #include "sim/serving/cache_options.h"
+#include "sim/serving/clients.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/simulation.h"
 #include "sim/serving/swap_path.h"
+#include "sim/serving/tier_paths.h"
 #include "sim/workload/request.h"
 #include "sim/workload/trace.h"
 
@@ -28,15 +30,19 @@ namespace blockyard::serving {
 struct Assembly {
   std::unique_ptr<PromptContents> contents;  // with a prefix cache
   std::unique_ptr<workload::RequestSource> requests;
+  ClientMode mode = ClientMode::open;
+  std::unique_ptr<Clients> clients;               // between them and the engine, where answers matter
   const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
-  std::unique_ptr<SwapPath> swap_path;  // where preemption may swap
+  std::unique_ptr<SwapPath> swap_path;    // where preemption may swap
+  std::unique_ptr<TierPaths> tier_paths;  // where the prefix cache has tiers below the GPU
   std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   Blocks host_blocks;  // that swapped sequences go to
   AdmissionOptions admission;
+  RunLimits limits;
   ReplicaOptions replica;
   Tokens longest_chunk;  // of prefill, in one step
   metrics::Collector::Options metrics;

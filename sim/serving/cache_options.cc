@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "sim/kv/eviction/policies.h"
+#include <array>
+#include <span>
+
+#include "sim/kv/eviction/keeping.h"
 #include "sim/serving/block_costs.h"
+#include "sim/serving/tier_options.h"
+#include "sim/workload/trace.h"
 
 namespace blockyard::serving {
 
@@ -20,36 +25,106 @@ bool needs_recording(const Document& scenario, const RequestsOverride* requests)
   return prefix_caching(scenario, requests) && scenario.choice("prefix_cache.eviction") == "opt";
 }
 
-// The engine's own order is that of the free queue itself; other policies keep idle blocks by themselves.
+CacheSalt cache_salt(const Document& scenario) {
+  const std::string& salt = scenario.choice("prefix_cache.salt");
+  if (salt == "tenant") return CacheSalt::tenant;
+  return salt == "request" ? CacheSalt::request : CacheSalt::none;
+}
+
+namespace {
+
+kv::KeepingRules keeping_rules(const Document& scenario) {
+  kv::KeepingRules rules;
+  rules.admission = *kv::find_cache_admission(scenario.choice("prefix_cache.admission"));
+  if (!scenario.is_word("prefix_cache.pin", "none")) {
+    rules.pinned = Blocks(scenario.tokens("prefix_cache.pin").count() / scenario.tokens("kv_cache.block_size").count());
+  }
+  if (!scenario.is_word("prefix_cache.quota", "none")) rules.quota = scenario.real("prefix_cache.quota");
+  return rules;
+}
+
+void note_opt(const kv::RecordedUses* uses, metrics::Identity& identity) {
+  identity.notes.push_back(
+      fmt::format("prefix_cache.eviction: opt was told the lookups of a first run with lru, {} admissions; it is the "
+                  "optimum of that sequence, and its own run admits in its own order",
+                  uses == nullptr ? 0 : uses->admissions()));
+}
+
+}  // namespace
+
+// The engine's own order is that of the free queue itself; other policies, and rules, keep idle blocks by themselves.
 kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, const model::ModelSpec& model,
                                  Tokens max_model_len, const CacheRecording& recording, metrics::Identity& identity,
                                  Diagnostics& errors) {
   kv::CacheEviction made;
   const std::string& name = scenario.choice("prefix_cache.eviction");
   identity.eviction = name;
-  if (own_eviction && name != "lru") {
-    errors.add(scenario.place("prefix_cache.eviction"),
-               fmt::format("prefix_cache.eviction: {} has an order of its own; expected lru",
-                           scenario.choice("engine.scheduler")));
+  made.rules = keeping_rules(scenario);
+  if (own_eviction) {
+    const std::string& scheduler = scenario.choice("engine.scheduler");
+    const auto own_order = [&](const char* key, const char* expected) {
+      errors.add(scenario.place(key),
+                 fmt::format("{}: {} has an order of its own; expected {}", key, scheduler, expected));
+    };
+    if (name != "lru") own_order("prefix_cache.eviction", "lru");
+    if (made.rules.admission != kv::CacheAdmission::always) own_order("prefix_cache.admission", "always");
+    if (made.rules.pinned > Blocks(0)) own_order("prefix_cache.pin", "none");
+    if (made.rules.quota > 0) own_order("prefix_cache.quota", "none");
+    if (asks_tiers(scenario)) {
+      errors.add(scenario.place("prefix_cache.tiers"),
+                 fmt::format("prefix_cache.tiers: {} has nothing below the GPU but its swap space", scheduler));
+    }
     return made;
   }
   if (recording.first_run) {
     made.record = recording.uses;
     return made;
   }
-  if (name == "lru") return made;
+  if (name == "lru" && !made.rules.any() && !asks_tiers(scenario)) return made;
   made.policy = kv::find_eviction(name);
+  if (const std::string why = kv::why_not(*made.policy, made.rules); !why.empty()) {
+    errors.add(scenario.place("prefix_cache.eviction"),
+               fmt::format("prefix_cache.eviction: not together with prefix_cache.admission, pin or quota: {}", why));
+  }
   made.options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   if (name == "ttl") made.options.ttl = scenario.time("prefix_cache.ttl");
   const Tokens block_size = scenario.tokens("kv_cache.block_size");
   made.cost = block_costs(model, block_size, blocks_for(max_model_len, block_size).count());
   if (!made.policy->needs_future) return made;
   made.future = recording.uses;
-  identity.notes.push_back(
-      fmt::format("prefix_cache.eviction: opt was told the lookups of a first run with lru, {} admissions; it is the "
-                  "optimum of that sequence, and its own run admits in its own order",
-                  recording.uses == nullptr ? 0 : recording.uses->admissions()));
+  note_opt(recording.uses, identity);
   return made;
+}
+
+void warm_cache(const Document& scenario, PromptContents& contents, kv::Memory& memory, metrics::Identity& identity,
+                Diagnostics& errors) {
+  if (scenario.is_word("prefix_cache.warm", "none")) return;
+  const std::filesystem::path file = scenario.file("prefix_cache.warm");
+  try {
+    workload::TraceOptions how;
+    how.contents = &contents.store();
+    how.untimed = workload::UntimedRows::keep;
+    const auto trace = workload::open_trace(file.string(), how);
+    std::array<workload::Request, 256> some;
+    Content content;
+    std::uint32_t requests = 0;
+    while (const std::size_t count = trace->read(some)) {
+      for (const workload::Request& request : std::span(some).first(count)) {
+        contents.said_before(requests++, request, content);
+        if (memory.remember(content, PromptContents::origin(request))) continue;
+        errors.add(scenario.place("prefix_cache.warm"),
+                   fmt::format("prefix_cache.warm: {} starts with an empty cache; expected none",
+                               scenario.choice("engine.scheduler")));
+        return;
+      }
+    }
+    const double cached =
+        static_cast<double>(memory.partition()[MemoryState::cached]) / static_cast<double>(memory.total_pieces());
+    identity.notes.push_back(fmt::format("the cache starts with what {} requests of {} said: {:.1f} % of the pool",
+                                         requests, file.filename().string(), 100 * cached));
+  } catch (const InputError& error) {
+    errors.add_all(error);
+  }
 }
 
 }  // namespace blockyard::serving

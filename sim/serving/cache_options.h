@@ -1,12 +1,14 @@
-// The scenario's `prefix_cache` section -> how cached blocks are evicted.
+// The scenario's `prefix_cache` section -> who shares blocks, which are kept, and what is cached at the start.
 #pragma once
 
 #include "sim/base/diagnostics.h"
 #include "sim/kv/cache/recorded_uses.h"
+#include "sim/kv/memory.h"
 #include "sim/kv/prefix/idle_blocks.h"
 #include "sim/metrics/summary.h"
 #include "sim/model/model_spec.h"
 #include "sim/scenario/document.h"
+#include "sim/serving/prompt_contents.h"
 #include "sim/serving/requests.h"
 
 namespace blockyard::serving {
@@ -28,5 +30,11 @@ struct CacheRecording {
                                                const model::ModelSpec& model, Tokens max_model_len,
                                                const CacheRecording& recording, metrics::Identity& identity,
                                                Diagnostics& errors);
+
+[[nodiscard]] CacheSalt cache_salt(const scenario::Document& scenario);
+
+// What prefix_cache.warm names, into the cache of a memory that nobody has used yet.
+void warm_cache(const scenario::Document& scenario, PromptContents& contents, kv::Memory& memory,
+                metrics::Identity& identity, Diagnostics& errors);
 
 }  // namespace blockyard::serving

@@ -156,7 +156,14 @@ cost::Calibration bind_calibration(const Document& d) {
 
 model::ModelSpec load_model_file(const fs::path& file) {
   const std::string name = file.stem().string();
-  if (file.extension() == ".json") return model::model_from_hf_json(read_file(file), name, file.string());
+  if (file.extension() == ".json") {
+    model::ModelSpec spec = model::model_from_hf_json(read_file(file), name, file.string());
+    const fs::path quantization = file.parent_path() / "hf_quant_config.json";
+    if (fs::is_regular_file(quantization)) {
+      model::add_hf_quant_config(read_file(quantization), quantization.string(), spec);
+    }
+    return spec;
+  }
   const Document entry = scenario::load(file, scenario::model_schema(model::element_types()));
   model::ModelSpec spec = bind_model(entry, name);
   Diagnostics errors;

@@ -115,6 +115,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .reservations = kv::reservations(),
           .placements = kv::placements(),
           .evictions = kv::evictions(),
+          .cache_admissions = kv::cache_admissions(),
           .kv_dtypes = model::kv_element_types(),
           .preemption_modes = sched::preemption_modes(),
           .victims = sched::victims(),
@@ -135,6 +136,7 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
           {"reservations", v.reservations},
           {"placements", v.placements},
           {"evictions", v.evictions},
+          {"cache_admissions", v.cache_admissions},
           {"formats", v.trace_formats},
           {"arrival_processes", v.arrival_processes},
           {"length_distributions", v.length_distributions},
@@ -148,6 +150,10 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
 
 scenario::Schema scenario_schema(const std::filesystem::path& configs) {
   return scenario::scenario_schema(vocabulary(configs));
+}
+
+scenario::Schema requests_schema(const std::filesystem::path& configs) {
+  return scenario::requests_schema(vocabulary(configs));
 }
 
 }  // namespace blockyard::serving

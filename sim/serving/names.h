@@ -19,5 +19,6 @@ struct NameTable {
 // `configs` is the folder with models/ and gpus/. The models and GPUs are the files there, by name.
 [[nodiscard]] std::vector<NameTable> name_tables(const std::filesystem::path& configs);
 [[nodiscard]] scenario::Schema scenario_schema(const std::filesystem::path& configs);
+[[nodiscard]] scenario::Schema requests_schema(const std::filesystem::path& configs);  // a scenario's requests alone
 
 }  // namespace blockyard::serving

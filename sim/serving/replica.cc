@@ -60,9 +60,14 @@ void Replica::let_go(SimTime now, RequestId id) {
   if (!drop_unseen(id) && !scheduler_->abort(id)) return;
   collector_->advance(now);
   collector_->timed_out(record(id), now);
+  note_end(now, id);
+  tell_state();
+}
+
+void Replica::note_end(SimTime now, RequestId id) {
   collector_->close_time(record(id));
   if (contents_ != nullptr) contents_->ended(id);
-  tell_state();
+  if (options_.tells_ends) ended_.push_back({now, id});
 }
 
 // A state that no time passes in is nobody's business: it is told when a step has been planned, or when there is none.
@@ -88,7 +93,8 @@ SimTime Replica::begin(SimTime now, SimTime horizon) {
       return kNever;
     }
     const SimTime end = start_step(now);
-    if (!options_.fast_forward || end >= horizon || steps >= options_.steps_per_event) return end;
+    const bool must_return = !options_.fast_forward || steps >= options_.steps_per_event || !ended_.empty();
+    if (must_return || end >= horizon) return end;
     now = end;
   }
 }
@@ -151,6 +157,7 @@ void Replica::end_step(SimTime now) {
     record_outcome(now, scheduler_->complete(now));
   }
   in_flight_ = InFlight::nothing;
+  memory_->step_ended(now);
   for (const RequestId id : leaving_) let_go(now, id);
   leaving_.clear();
 }
@@ -170,8 +177,7 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
   record_swaps(now, batch);
   for (const sched::Finish& ignored : batch.ignored) {
     collector_->rejected(record(ignored.request), now, metrics::RejectReason::ignored_by_engine);
-    collector_->close_time(record(ignored.request));
-    if (contents_ != nullptr) contents_->ended(ignored.request);
+    note_end(now, ignored.request);
   }
   if (!batch.failure.empty()) {
     stuck_ = fmt::format(
@@ -216,8 +222,7 @@ void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   for (const sched::Recompute& r : outcome.recomputed) collector_->recomputed(record(r.request), r.tokens);
   for (const sched::Finish& f : outcome.finished) {
     collector_->finished(record(f.request), now, f.generated);
-    collector_->close_time(record(f.request));
-    if (contents_ != nullptr) contents_->ended(f.request);
+    note_end(now, f.request);
   }
   finished_ += static_cast<std::int64_t>(outcome.finished.size());
   collector_->step(outcome.computed, outcome.tokens);
@@ -243,7 +248,8 @@ SimTime Replica::memory_time() {
   const MemoryTimes& t = options_.memory_times;
   const SimTime time = to_time(static_cast<double>(work.copied.count()) * t.copied_token_s +
                                static_cast<double>(work.pages_mapped) * t.mapped_page_s +
-                               static_cast<double>(work.pages_unmapped) * t.unmapped_page_s);
+                               static_cast<double>(work.pages_unmapped) * t.unmapped_page_s) +
+                       std::max(SimTime(0), work.until - now_);
   collector_->memory_work({.copied = Bytes(work.copied.count() * options_.token_bytes),
                            .compactions = work.compactions,
                            .pages_mapped = work.pages_mapped,
@@ -316,6 +322,7 @@ void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& comp
     time.chunk(record(request), own - overhead, overhead);
   }
   for (const RequestId id : batch.skipped) time.skipped(record(id));
+  for (const RequestId id : batch.fetching) time.fetching(record(id));
 }
 
 }  // namespace blockyard::serving

@@ -35,6 +35,7 @@ struct ReplicaOptions {
   // and later).
   bool async_scheduling = false;
   std::int64_t steps_per_event = 1024;  // steps run through before the caller gets a word in
+  bool tells_ends = false;              // somebody waits for answers: begin() returns once a request has ended
   std::int64_t block_bytes = 0;         // KV of one block over all GPUs: what a swap moves
   bool swaps = false;                   // there is a host pool
   std::int64_t token_bytes = 0;         // KV of one token over all GPUs
@@ -64,6 +65,12 @@ class Replica {
     return scheduler_->waiting() + std::ssize(unseen_) + std::ssize(arriving_);
   }
   [[nodiscard]] std::int64_t steps_started() const { return steps_started_; }
+  // With tells_ends: the requests that have ended since they were last taken, in order.
+  struct Ended {
+    SimTime time;
+    RequestId request{};
+  };
+  [[nodiscard]] std::vector<Ended>& ended() { return ended_; }
   [[nodiscard]] std::int64_t finished() const { return finished_; }
   [[nodiscard]] std::int64_t unfinished() const { return scheduler_->running() + waiting(); }
   // Why the run had to stop, "" while it may go on.
@@ -94,6 +101,7 @@ class Replica {
   [[nodiscard]] SimTime memory_time();
   void check_progress(bool progress);
   void let_go(SimTime now, RequestId id);
+  void note_end(SimTime now, RequestId id);
   [[nodiscard]] bool answered(RequestId id) const { return index_of(id) < answered_.size() && answered_[index_of(id)]; }
   void hand_over(RequestId id, const workload::Request& request);
 
@@ -113,6 +121,7 @@ class Replica {
   std::vector<Arrival> unseen_;     // arrived during the step before it: the plan of the next step knows them
   std::vector<bool> answered_;      // by request: it has its first token
   std::vector<RequestId> leaving_;  // clients that leave when the step in flight ends
+  std::vector<Ended> ended_;
   std::int64_t steps_started_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t steps_without_progress_ = 0;

@@ -6,7 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "sim/workload/generator.h"
+#include "sim/serving/client_options.h"
+#include "sim/serving/generate_options.h"
 #include "sim/workload/max_tokens.h"
 #include "sim/workload/samples.h"
 
@@ -26,6 +27,21 @@ workload::PartialIds partial_ids(const std::string& word) {
   return word == "either" ? workload::PartialIds::either : workload::PartialIds::by_format;
 }
 
+// Who waits for an answer needs no time, and users need none at all.
+workload::UntimedRows untimed_rows(const Document& scenario) {
+  if (scenario.choice("workload.trace.untimed") == "keep") return workload::UntimedRows::keep;
+  if (scenario.is_set("workload.trace.untimed")) return workload::UntimedRows::refuse;
+  switch (client_mode(scenario)) {
+    case ClientMode::users:
+      return workload::UntimedRows::keep;
+    case ClientMode::sessions:
+      return workload::UntimedRows::turns;
+    case ClientMode::open:
+      break;
+  }
+  return workload::UntimedRows::refuse;
+}
+
 workload::TraceOptions trace_options(const Document& scenario, workload::ContentStore* contents) {
   workload::TraceOptions options;
   options.format = scenario.choice("workload.trace.format");
@@ -34,98 +50,13 @@ workload::TraceOptions trace_options(const Document& scenario, workload::Content
   options.max_bad_rows = scenario.integer("workload.trace.max_bad_rows");
   options.header = scenario.boolean("workload.trace.header");
   if (!scenario.is_word("workload.trace.limit", "none")) options.limit = scenario.integer("workload.trace.limit");
-  const bool keeps_untimed = scenario.choice("workload.trace.untimed") == "keep";
-  options.untimed = keeps_untimed ? workload::UntimedRows::keep : workload::UntimedRows::refuse;
+  options.untimed = untimed_rows(scenario);
   const bool own_block = scenario.is_word("workload.trace.hash_block", "auto");
   if (!own_block) options.hash_block = scenario.integer("workload.trace.hash_block");
   options.partial_ids = partial_ids(scenario.choice("workload.trace.partial_ids"));
   options.contents = contents;
   options.rate_scale = scenario.real("workload.trace.rate_scale");
   return options;
-}
-
-workload::LengthSpec length_spec(const Document& scenario, const std::string& section) {
-  workload::LengthSpec spec;
-  spec.distribution = scenario.choice(section + ".distribution");
-  if (scenario.has_value(section + ".mean")) spec.mean = scenario.real(section + ".mean");
-  if (scenario.has_value(section + ".cv")) spec.cv = scenario.real(section + ".cv");
-  if (scenario.has_value(section + ".low")) spec.low = scenario.tokens(section + ".low");
-  if (scenario.has_value(section + ".high")) spec.high = scenario.tokens(section + ".high");
-  if (scenario.has_value(section + ".value")) spec.value = scenario.tokens(section + ".value");
-  if (scenario.has_value(section + ".max")) spec.max = scenario.tokens(section + ".max");
-  return spec;
-}
-
-// Keys that the named distribution needs and the user did not give.
-template <class Rows>
-void expect_keys(const Document& scenario, const Rows& rows, std::string_view name, const std::string& section,
-                 Diagnostics& errors) {
-  for (const auto& row : rows) {
-    if (row.name != name) continue;
-    for (const std::string_view key : row.keys) {
-      const std::string path = section + "." + std::string(key);
-      if (scenario.has(path) && !scenario.has_value(path)) {
-        errors.add(scenario.place(section), fmt::format("{}: `{}` needs it", path, name));
-      }
-    }
-  }
-}
-
-// Errors of the generator's own rules carry no place; they get that of their section.
-template <class Rows, class Spec>
-void check_spec(const Document& scenario, const Rows& rows, std::string_view name, const Spec& spec,
-                const std::string& section, Diagnostics& errors) {
-  for (const auto& row : rows) {
-    if (row.name != name) continue;
-    Diagnostics found;
-    row.check(spec, found);
-    for (const Diagnostic& d : found.list()) errors.add(scenario.place(section), section + ": " + d.message);
-  }
-}
-
-std::unique_ptr<workload::RequestSource> generator(const Document& scenario, Diagnostics& errors) {
-  const std::string base = "workload.generate";
-  workload::GeneratorSpec spec;
-  spec.requests = scenario.integer(base + ".requests");
-  spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
-  spec.arrivals.process = scenario.choice(base + ".arrivals.process");
-  spec.arrivals.rate_per_s = scenario.rate(base + ".arrivals.rate");
-  spec.samples = static_cast<std::int32_t>(scenario.integer(base + ".n"));
-  if (scenario.is_set(base + ".prefix")) {
-    spec.prefix = workload::PrefixSpec{scenario.integer(base + ".prefix.groups"),
-                                       scenario.tokens(base + ".prefix.tokens"), scenario.real(base + ".prefix.zipf")};
-  }
-  const std::size_t before = errors.list().size();
-  const auto check_lengths = [&](const workload::LengthSpec& lengths, const std::string& section) {
-    const std::size_t missing = errors.list().size();
-    expect_keys(scenario, workload::length_distributions(), lengths.distribution, section, errors);
-    if (errors.list().size() > missing) return;
-    check_spec(scenario, workload::length_distributions(), lengths.distribution, lengths, section, errors);
-  };
-  check_spec(scenario, workload::arrival_processes(), spec.arrivals.process, spec.arrivals, base + ".arrivals", errors);
-  if (scenario.is_set(base + ".lengths")) {
-    for (const char* section : {".prompt_tokens", ".output_tokens"}) {
-      if (scenario.is_set(base + section)) {
-        errors.add(scenario.place(base + section), base + section + ": given beside workload.generate.lengths");
-      }
-    }
-    (void)scenario.choice(base + ".lengths.distribution");  // there is one
-    spec.lengths = workload::JointLengthSpec{scenario.file(base + ".lengths.file"), std::nullopt};
-    if (scenario.has_value(base + ".lengths.max_total"))
-      spec.lengths->max_total = scenario.tokens(base + ".lengths.max_total");
-  } else {
-    for (const auto& [section, lengths] : {std::pair(base + ".prompt_tokens", &spec.prompt_tokens),
-                                           std::pair(base + ".output_tokens", &spec.output_tokens)}) {
-      if (!scenario.is_set(section)) {
-        errors.add(scenario.place(base), section + ": missing (or workload.generate.lengths, for both)");
-        continue;
-      }
-      *lengths = length_spec(scenario, section);
-      check_lengths(*lengths, section);
-    }
-  }
-  if (errors.list().size() > before) return nullptr;
-  return std::make_unique<workload::Generator>(spec);
 }
 
 workload::MaxTokensRule max_tokens_rule(const Document& scenario, Tokens max_model_len, Diagnostics& errors) {
@@ -141,14 +72,35 @@ workload::MaxTokensRule max_tokens_rule(const Document& scenario, Tokens max_mod
   }
   if (scenario.has_value("workload.max_tokens.value")) rule.value = scenario.tokens("workload.max_tokens.value");
   if (scenario.has_value("workload.max_tokens.factor")) rule.factor = scenario.real("workload.max_tokens.factor");
+  if (scenario.is_set("workload.max_tokens.noise_cv") && rule.kind != workload::MaxTokensKind::factor) {
+    errors.add(scenario.place("workload.max_tokens.noise_cv"),
+               fmt::format("workload.max_tokens.noise_cv: noise is of the rule `factor`, not of `{}`", name));
+  }
+  rule.noise_cv = scenario.real("workload.max_tokens.noise_cv");
+  rule.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   rule.max_model_len = max_model_len;
   return rule;
+}
+
+// What only the whole of a spec can be wrong about carries no place.
+std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, const workload::GeneratorSpec& spec,
+                                                     Diagnostics& errors) try {
+  return workload::make_generator(spec);
+} catch (const InputError& error) {
+  for (const Diagnostic& d : error.diagnostics()) {
+    const bool placed = !d.place.file.empty();
+    errors.add(placed ? d.place : scenario.place("workload.generate"),
+               placed ? d.message : "workload.generate." + d.message);
+  }
+  return nullptr;
 }
 
 }  // namespace
 
 bool tells_contents(const Document& scenario) {
-  if (scenario.is_set("workload.generate")) return scenario.is_set("workload.generate.prefix");
+  if (scenario.is_set("workload.generate")) {
+    return scenario.is_set("workload.generate.prefix") || scenario.is_set("workload.generate.sessions");
+  }
   return scenario.is_set("workload.trace.file") &&
          workload::trace_tells_contents(scenario.file("workload.trace.file").string(),
                                         scenario.choice("workload.trace.format"));
@@ -175,7 +127,7 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
     requests.trace = trace.get();
     requests.source = std::move(trace);
   } else {
-    requests.source = generator(scenario, errors);
+    if (const auto spec = generator_spec(scenario, errors)) requests.source = make_source(scenario, *spec, errors);
     requests.expected = scenario.integer("workload.generate.requests");
   }
   if (requests.source == nullptr) return requests;

@@ -22,8 +22,9 @@ struct Requests {
 
 // Requests from elsewhere, in place of the scenario's workload.
 struct RequestsOverride {
-  bool tells_contents = false;  // of prompts that they share content
-  std::int64_t expected = 0;    // how many there will be
+  bool tells_contents = false;           // of prompts that they share content
+  bool asks_samples = false;             // a request may become several sequences
+  std::optional<std::int64_t> expected;  // how many there will be, where that is known
   std::function<std::unique_ptr<workload::RequestSource>(workload::ContentStore* contents)> make;
 };
 

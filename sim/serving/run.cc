@@ -64,11 +64,46 @@ Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& 
   return to_seconds(cost.step(work) - cost.empty_step()) * n / length;
 }
 
+void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
+  if (a.tier_paths == nullptr || summary.makespan_s == 0) return;
+  metrics::PrefixCacheWork& work = *summary.prefix_cache_work;
+  work.block = Bytes(a.replica.block_bytes);
+  const auto use = [&](const cost::HostLink& link) {
+    return metrics::PrefixCacheWork::LinkUse{to_seconds(link.busy(cost::Direction::out, end)) / summary.makespan_s,
+                                             to_seconds(link.busy(cost::Direction::in, end)) / summary.makespan_s};
+  };
+  for (const TierLedger& tier : work.ledger.tiers) {
+    const auto known = std::ranges::find(kv::kTierNames, std::string_view(tier.name));
+    const auto* store = a.tier_paths->store_link(static_cast<kv::Tier>(known - kv::kTierNames.begin()));
+    work.tier_links.push_back(use(store == nullptr ? a.tier_paths->host() : *store));
+  }
+}
+
 RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {
   Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
-  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
+  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get(), a.clients.get());
+  simulation.limit(a.limits);
   return simulation.run(
       [&](const RunProgress& progress) { return !control.go_on || control.go_on(progress, a.expected_requests); });
+}
+
+// Where statistics end: the last arrival is found by a run of its own.
+SimTime end_of_window(const scenario::Document& scenario, const std::filesystem::path& configs,
+                      const RunControl& control, kv::RecordedUses& uses) {
+  if (scenario.is_word("run.cool_down", "none")) return kNever;
+  Assembly first = assemble(scenario, configs, control.requests, control.constants, {&uses, false});
+  first.metrics.timeseries_interval = SimTime(0);
+  metrics::Collector seen(first.metrics);
+  static_cast<void>(simulate(first, seen, control));
+  if (seen.records().empty()) return kNever;
+  const SimTime to = seen.records().back().arrival - scenario.time("run.cool_down");
+  if (to <= first.limits.warm_up) {
+    throw InputError(scenario.place("run.cool_down"),
+                     fmt::format("run.cool_down: the last request arrives at {:.6g} s: nothing is left between warm-up "
+                                 "and cool-down",
+                                 to_seconds(seen.records().back().arrival)));
+  }
+  return to;
 }
 
 }  // namespace
@@ -81,7 +116,9 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
     metrics::Collector nobody(first.metrics);
     static_cast<void>(simulate(first, nobody, control));
   }
+  const SimTime window_to = end_of_window(scenario, configs, control, uses);
   Assembly a = assemble(scenario, configs, control.requests, control.constants, {&uses, false});
+  a.metrics.window_to = window_to;
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
   const bool events = scenario.boolean("output.events");
@@ -100,8 +137,13 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   metrics::Summary summary = collector.summarise();
   if (const auto ledger = a.memory->cache_ledger()) {
     summary.prefix_cache_work = {*ledger, saved_prefill(*ledger, a.longest_chunk, *a.cost)};
+    describe_tiers(a, end.end, summary);
   }
   summary.identity = std::move(a.identity);
+  std::string clients = a.clients != nullptr ? a.clients->description() : kOpenLoop;
+  if (a.mode == ClientMode::open && end.with_delay > 0)
+    clients += fmt::format("; the delays of {} requests after an answer are not used", end.with_delay);
+  summary.identity.notes.insert(summary.identity.notes.begin(), std::move(clients));
   if (a.swap_path != nullptr && summary.makespan_s > 0) {
     const cost::HostLink& link = a.swap_path->link();
     const auto share = [&](cost::Direction direction) {
@@ -113,6 +155,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   summary.interrupted = end.interrupted;
   summary.stuck = end.stuck;
   if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);
+  if (!end.stopped.empty()) summary.identity.notes.push_back("the run was stopped by " + end.stopped);
   warn_of_rejections(a.admission, summary);
   note_too_long(a.admission, end.cut, summary);
   if (end.truncated > 0) {

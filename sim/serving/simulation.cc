@@ -11,33 +11,56 @@ constexpr std::int64_t kEventsBetweenQuestions = 4096;
 }  // namespace
 
 Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
-                       kv::Memory& memory, metrics::Collector& collector, PromptContents* contents)
+                       kv::Memory& memory, metrics::Collector& collector, PromptContents* contents, Clients* clients)
     : admission_(admission),
       requests_(&requests),
       replica_(&replica),
       memory_(&memory),
       collector_(&collector),
       contents_(contents),
+      clients_(clients),
       rate_limiter_(admission.rate_limit) {}
 
 RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   RunEnd result;
-  schedule_arrival();
+  if (clients_ == nullptr) {
+    schedule_arrival();
+  } else {
+    let_clients_act(SimTime(0));
+  }
+  if (time_limit_) events_.push(*time_limit_, kTimeUpRank, TimeUp{});
   std::int64_t events = 0;
   while (!events_.empty() && !read_interrupted_) {
     const auto event = events_.pop();
+    if (std::holds_alternative<TimeUp>(event.payload)) {
+      if (is_over()) break;
+      result.stopped = fmt::format("run.max_time: {:.6g} s were over", to_seconds(event.time));
+      result.end = event.time;
+      break;
+    }
     const bool anybody = replica_->unfinished() > 0;
     if (std::holds_alternative<Arrival>(event.payload)) {
-      arrive(event.time);
+      if (clients_ == nullptr) {
+        arrive(event.time);
+      } else {
+        deliver(event.time);
+      }
     } else if (std::holds_alternative<StepEnd>(event.payload)) {
       step(event.time);
-    } else {
+    } else if (std::holds_alternative<Abandon>(event.payload)) {
       abandon(event.time);
     }
-    // Patience that ends after everybody has been served is not an event of the run.
-    if (!std::holds_alternative<Abandon>(event.payload) || anybody) result.end = event.time;
+    hear_of_ends();
+    if (clients_ != nullptr) let_clients_act(event.time);
+    // Patience that ends after everybody has been served is not an event of the run, nor what clients do at home.
+    const bool at_home = std::holds_alternative<ClientActs>(event.payload);
+    if (!at_home && (!std::holds_alternative<Abandon>(event.payload) || anybody)) result.end = event.time;
     if (!replica_->stuck().empty()) {
       result.stuck = replica_->stuck();
+      break;
+    }
+    if (enough_ && !enough_->why().empty()) {
+      result.stopped = enough_->why();
       break;
     }
     if (events++ % kEventsBetweenQuestions == 0 && !go_on({event.time, arrived_, replica_->finished()})) {
@@ -50,9 +73,21 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   result.cut = cut_;
   // Steps that were run through at once are no events.
   result.end = std::max(result.end, replica_->reached());
+  result.with_delay = with_delay_;
   collector_->advance(result.end);
   if (!result.interrupted) (void)go_on({result.end, arrived_, replica_->finished()});
   return result;
+}
+
+void Simulation::limit(const RunLimits& limits) {
+  time_limit_ = limits.time;
+  if (limits.count_ends()) enough_.emplace(limits);
+}
+
+// Nothing runs, and nothing is to come.
+bool Simulation::is_over() {
+  if (replica_->unfinished() > 0 || replica_->step_in_flight() || step_pending_ || !on_the_way_.empty()) return false;
+  return clients_ == nullptr ? !refill() : clients_->next_time() == kNever;
 }
 
 bool Simulation::refill() {
@@ -74,36 +109,74 @@ void Simulation::schedule_arrival() {
 // All requests of one instant; then the next arrival is scheduled.
 void Simulation::arrive(SimTime now) {
   while (refill() && buffer_[next_].arrival + admission_.front_end == now) {
-    const workload::Request request = fitted(buffer_[next_++]);
-    ++arrived_;
-    const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens, request.samples);
-    const auto id = static_cast<RequestId>(record);
-    const metrics::RejectReason reason = why_rejected(request);
-    if (contents_ != nullptr) {
-      const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
-      contents_->arrived(id, request, need.true_end - need.prompt + Tokens(1));
-    }
-    if (listener_) listener_({id, &request, replica_->steps_started()});
-    if (reason != metrics::RejectReason::none) {
-      collector_->rejected(record, now, reason);
-      if (contents_ != nullptr) contents_->ended(id);
-      continue;
-    }
-    if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
-    replica_->arrive(now, id, request);
-    if (admission_.abandon_after) {
-      const SimTime sent = request.arrival;
-      const SimTime until =
-          *admission_.abandon_after < kNever - sent ? std::max(now, sent + *admission_.abandon_after) : kNever;
-      if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
-      patience_.emplace_back(until, id);
-    }
-    if (!replica_->step_in_flight() && !step_pending_) {
-      events_.push(now, kStepRank, StepEnd{});
-      step_pending_ = true;
-    }
+    const workload::Request& request = buffer_[next_++];
+    let_in(now, request);
   }
   schedule_arrival();
+}
+
+// The requests that clients have sent `front_end` ago.
+void Simulation::deliver(SimTime now) {
+  while (!on_the_way_.empty() && on_the_way_.front().arrival + admission_.front_end == now) {
+    const workload::Request request = on_the_way_.front();
+    on_the_way_.pop_front();
+    let_in(now, request);
+  }
+}
+
+void Simulation::hear_of_ends() {
+  for (const Replica::Ended& ended : replica_->ended()) {
+    if (clients_ != nullptr) clients_->ended(ended.time, ended.request);
+    if (enough_) enough_->ended(collector_->records()[index_of(ended.request)]);
+  }
+  replica_->ended().clear();
+}
+
+// After every event: clients send what is due.
+void Simulation::let_clients_act(SimTime now) {
+  if (now >= clients_pending_) clients_pending_ = kNever;
+  while (const std::optional<workload::Request> request = clients_->send(now)) {
+    if (on_the_way_.empty() || on_the_way_.back().arrival < now)
+      events_.push(now + admission_.front_end, kArrivalRank, Arrival{});
+    on_the_way_.push_back(*request);
+  }
+  const SimTime next = clients_->next_time();
+  if (next >= clients_pending_) return;
+  events_.push(next, kArrivalRank, ClientActs{});
+  clients_pending_ = next;
+}
+
+void Simulation::let_in(SimTime now, const workload::Request& sent) {
+  const workload::Request request = fitted(sent);
+  ++arrived_;
+  if (request.delay >= SimTime(0)) ++with_delay_;
+  const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens, request.samples);
+  const auto id = static_cast<RequestId>(record);
+  const metrics::RejectReason reason = why_rejected(request);
+  if (contents_ != nullptr) {
+    const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
+    contents_->arrived(id, request, need.true_end - need.prompt + Tokens(1));
+  }
+  if (listener_) listener_({id, &request, replica_->steps_started()});
+  if (reason != metrics::RejectReason::none) {
+    collector_->rejected(record, now, reason);
+    if (contents_ != nullptr) contents_->ended(id);
+    if (clients_ != nullptr) clients_->ended(now, id);
+    return;
+  }
+  if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
+  replica_->arrive(now, id, request);
+  if (admission_.abandon_after) {
+    const SimTime sent = request.arrival;
+    const SimTime until =
+        *admission_.abandon_after < kNever - sent ? std::max(now, sent + *admission_.abandon_after) : kNever;
+    if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
+    patience_.emplace_back(until, id);
+  }
+  if (!replica_->step_in_flight() && !step_pending_) {
+    events_.push(now, kStepRank, StepEnd{});
+    step_pending_ = true;
+  }
 }
 
 void Simulation::abandon(SimTime now) {

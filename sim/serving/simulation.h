@@ -17,9 +17,11 @@
 #include "sim/engine/event_queue.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
+#include "sim/serving/clients.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/rate_limiter.h"
 #include "sim/serving/replica.h"
+#include "sim/serving/run_limits.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::serving {
@@ -63,20 +65,25 @@ using ArrivalListener = std::function<void(const ArrivalSeen&)>;
 struct RunEnd {
   SimTime end;
   bool interrupted = false;
-  std::string stuck;           // why no progress was possible, "" if all went well
-  std::int64_t cut = 0;        // requests let in whose prompt and output together are longer than any sequence may be
-  std::int64_t truncated = 0;  // prompts that lost their beginning
+  std::string stuck;            // why no progress was possible, "" if all went well
+  std::int64_t cut = 0;         // requests let in whose prompt and output together are longer than any sequence may be
+  std::int64_t truncated = 0;   // prompts that lost their beginning
+  std::int64_t with_delay = 0;  // requests that state a delay after an answer, whether or not it was waited for
+  std::string stopped;          // which limit ended it, "" if none did
 };
 
 class Simulation {
  public:
-  // `contents`: nullptr without a prefix cache.
+  // `contents`: nullptr without a prefix cache. `clients`: between `requests` and the engine where answers matter, else
+  // nullptr; then the replica tells of ends.
   Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica, kv::Memory& memory,
-             metrics::Collector& collector, PromptContents* contents);
+             metrics::Collector& collector, PromptContents* contents, Clients* clients);
 
   // `go_on` is asked after the first event, every few thousand more, and told of the end; false ends the run with what
   // is done.
   RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
+  // Ends the run early. With a limit that counts ends, the replica tells of them.
+  void limit(const RunLimits& limits);
   // Is told of every arrival, before it is let in.
   void listen(ArrivalListener listener) { listener_ = std::move(listener); }
 
@@ -84,15 +91,23 @@ class Simulation {
   struct Arrival {};
   struct StepEnd {};
   struct Abandon {};
-  using Payload = std::variant<Arrival, StepEnd, Abandon>;
+  struct ClientActs {};
+  struct TimeUp {};
+  using Payload = std::variant<Arrival, StepEnd, Abandon, ClientActs, TimeUp>;
   // At one instant arrivals come first, and a client whose patience ends as its first token comes stays.
-  static constexpr std::uint32_t kArrivalRank = 0;
+  static constexpr std::uint32_t kArrivalRank = 0;  // of what clients do, too
   static constexpr std::uint32_t kStepRank = 1;
   static constexpr std::uint32_t kAbandonRank = 2;
+  static constexpr std::uint32_t kTimeUpRank = 3;
 
   bool refill();
+  [[nodiscard]] bool is_over();
   void schedule_arrival();
   void arrive(SimTime now);
+  void deliver(SimTime now);
+  void hear_of_ends();
+  void let_clients_act(SimTime now);
+  void let_in(SimTime now, const workload::Request& sent);
   void step(SimTime now);
   void abandon(SimTime now);
   [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request);
@@ -106,6 +121,11 @@ class Simulation {
   kv::Memory* memory_;
   metrics::Collector* collector_;
   PromptContents* contents_;
+  Clients* clients_;
+  std::deque<workload::Request> on_the_way_;  // sent by clients, not yet at the engine
+  SimTime clients_pending_ = kNever;          // the earliest event at which they act
+  std::optional<SimTime> time_limit_;
+  std::optional<EnoughSeen> enough_;
   ArrivalListener listener_;
   engine::EventQueue<Payload> events_;
   std::array<workload::Request, 256> buffer_;
@@ -119,6 +139,7 @@ class Simulation {
   std::int64_t truncated_ = 0;
   bool read_interrupted_ = false;
   RateLimiter rate_limiter_;
+  std::int64_t with_delay_ = 0;
 };
 
 }  // namespace blockyard::serving

@@ -27,7 +27,8 @@ CacheResult sampled_result(const kv::ReferenceString& references, const kv::Reus
   std::vector<double> gains;  // over lru, in blocks of the whole
   for (const Sample& sample : samples) {
     const std::int64_t scaled = std::max<std::int64_t>(1, std::llround(static_cast<double>(capacity) * share));
-    const std::int64_t hits = policy.run(sample.references, at_capacity(study, scaled)).hit_blocks;
+    const std::int64_t hits =
+        kv::run_cache_with_rules(policy, study.rules, sample.references, at_capacity(study, scaled)).hit_blocks;
     gains.push_back(static_cast<double>(hits - sample.lru.hit_blocks(scaled)) / share);
   }
   const auto n = static_cast<double>(gains.size());
@@ -63,9 +64,13 @@ std::vector<CacheResult> run_cache_study(const kv::ReferenceString& references, 
   for_each_index(results.size(), study.jobs, [&](std::size_t i) {
     const kv::EvictionRow& policy = *study.policies[i / study.capacities.size()];
     const std::int64_t capacity = study.capacities[i % study.capacities.size()];
-    results[i] = study.sample_share
-                     ? sampled_result(references, lru, samples, study, policy, capacity)
-                     : CacheResult{&policy, capacity, policy.run(references, at_capacity(study, capacity)), {}};
+    results[i] =
+        study.sample_share
+            ? sampled_result(references, lru, samples, study, policy, capacity)
+            : CacheResult{&policy,
+                          capacity,
+                          kv::run_cache_with_rules(policy, study.rules, references, at_capacity(study, capacity)),
+                          {}};
   });
   return results;
 }

@@ -14,7 +14,7 @@
 
 #include "sim/kv/cache/cache_run.h"
 #include "sim/kv/cache/reuse_distance.h"
-#include "sim/kv/eviction/policies.h"
+#include "sim/kv/eviction/keeping.h"
 
 namespace blockyard::study {
 
@@ -25,6 +25,7 @@ struct CacheStudy {
   std::vector<std::int64_t>
       capacities;               // blocks; the trace's number of contents and more = nothing is ever evicted for room
   kv::CacheRunOptions options;  // but for the capacity
+  kv::KeepingRules rules;
   std::optional<double> sample_share;  // none = exact
   std::size_t jobs = 1;
 };

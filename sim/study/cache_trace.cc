@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "sim/kv/prefix/content_keys.h"
-#include "sim/serving/prompt_contents.h"
 
 namespace blockyard::study {
 namespace {
@@ -22,7 +21,7 @@ void ids_of(const Content& content, std::int64_t block, std::vector<std::int64_t
 }  // namespace
 
 CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& options) {
-  serving::PromptContents contents;
+  serving::PromptContents contents(options.salt);
   workload::TraceOptions how;
   how.format = options.format;
   how.bad_lengths = workload::BadLengths::keep;
@@ -43,17 +42,20 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
     for (std::size_t i = 0; i < count; ++i, ++number) {
       const workload::Request& request = some[i];
       const bool has_ids = request.content != workload::ContentId::none;
-      if (has_ids && block == ids_block) {
+      if (has_ids && block == ids_block && options.salt == serving::CacheSalt::none && !options.answers) {
         ids_of(contents.store().at(request.content), block.count(), ids);
         contents.store().drop(request.content);
       } else {
         contents.arrived(RequestId{number}, request, request.output_tokens);
         contents.content_of(RequestId{number}, content);
         contents.ended(RequestId{number});
-        kv::block_keys(content, request.prompt_tokens, block, keys);
+        const Tokens answer = options.answers ? request.output_tokens : Tokens(0);
+        kv::block_keys(content, request.prompt_tokens + answer, block, keys);
         ids.assign(keys.begin(), keys.end());
       }
-      references.add(ids, request.prompt_tokens, request.arrival, request.tenant);
+      const kv::ContentOrigin origin = serving::PromptContents::origin(request);
+      references.add(ids, request.prompt_tokens, request.arrival, origin.category, origin.tenant,
+                     options.answers ? request.output_tokens : Tokens(0));
     }
   }
   return {std::move(references), source->report()};

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sim/kv/cache/reference_string.h"
+#include "sim/serving/prompt_contents.h"
 #include "sim/workload/trace.h"
 
 namespace blockyard::study {
@@ -18,6 +19,8 @@ struct CacheTraceOptions {
   std::optional<Tokens> block_size = {};  // none: that of the ids; 16 where there are none
   std::optional<std::int64_t> limit = {};
   kv::Lookup lookup = kv::Lookup::raw;
+  serving::CacheSalt salt = serving::CacheSalt::none;
+  bool answers = false;  // what requests generate is kept too; with the full lookup
 };
 
 struct CacheTrace {

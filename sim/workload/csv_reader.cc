@@ -14,6 +14,7 @@
 #include "sim/workload/name_ids.h"
 #include "sim/workload/numbers.h"
 #include "sim/workload/request.h"
+#include "sim/workload/status.h"
 
 namespace blockyard::workload {
 namespace {
@@ -29,13 +30,12 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class CsvReader final : public RowReader {
  public:
-  CsvReader(LineReader lines, bool header, const CsvLayout& layout) : lines_(std::move(lines)), layout_(layout) {
+  CsvReader(LineReader lines, bool header, const CsvLayout& layout)
+      : lines_(std::move(lines)), layout_(layout), has_header_(header) {
     if (header) {
-      map_header();
+      map_header(first_line());
     } else {
-      for (const CsvColumn& column : layout_.columns) {
-        if (column.required) fields_.push_back(&column);
-      }
+      map_header(layout_.header);
     }
   }
 
@@ -56,7 +56,8 @@ class CsvReader final : public RowReader {
   [[nodiscard]] const std::string& file() const override { return lines_.file(); }
 
  private:
-  void map_header();
+  std::string_view first_line();
+  void map_header(std::string_view line);
   bool parse(std::string_view line, TraceRow& row, RowBatch& batch);
   const char* parse_field(const CsvColumn& column, const char*& at, const char* end, TraceRow& row, RowBatch& batch);
   const char* parse_slowly(const CsvColumn& column, const char*& at, const char* end, TraceRow& row, RowBatch& batch);
@@ -66,19 +67,29 @@ class CsvReader final : public RowReader {
     return false;
   }
 
+  // Where the file does not say which columns it has.
+  [[nodiscard]] std::string columns_meant() const {
+    return has_header_ ? "" : fmt::format(" (without a header: {})", layout_.header);
+  }
+
   LineReader lines_;
   const CsvLayout& layout_;
+  bool has_header_;
   NameIds sessions_;
   NameIds tenants_;
   NameIds prefixes_;
   std::vector<const CsvColumn*> fields_;  // what stands in each field of a row; nullptr: another column
 };
 
-void CsvReader::map_header() {
+std::string_view CsvReader::first_line() {
   std::string_view line;
   do {
     if (!lines_.next(line)) throw InputError({lines_.file()}, "is empty, expected a CSV header");
   } while (trimmed(line).empty());
+  return line;
+}
+
+void CsvReader::map_header(std::string_view line) {
   const std::vector<std::string> found = split_header(line);
   fields_.assign(found.size(), nullptr);
   Diagnostics errors;
@@ -109,7 +120,8 @@ bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) {
     if (i > 0) {
       if (at == end) {
         if (i == 1 && trimmed(line).empty()) return false;
-        return bad(batch, line.size(), fmt::format("the row has {} of {} fields", i, fields_.size()));
+        return bad(batch, line.size(),
+                   fmt::format("the row has {} of {} fields{}", i, fields_.size(), columns_meant()));
       }
       ++at;
     } else if (at == end) {
@@ -132,7 +144,7 @@ bool CsvReader::parse(std::string_view line, TraceRow& row, RowBatch& batch) {
   }
   if (at != end) {
     return bad(batch, static_cast<std::size_t>(at - line.data()),
-               fmt::format("the row has more fields than the {} columns", fields_.size()));
+               fmt::format("the row has more fields than the {} columns{}", fields_.size(), columns_meant()));
   }
   return true;
 }
@@ -212,11 +224,6 @@ const char* parse_time(TimeForm form, std::string_view text, std::int64_t& ns, c
   return time.fault;
 }
 
-bool is_success(std::string_view status) {
-  constexpr std::array<std::string_view, 7> kNames{"", "ok", "success", "succeeded", "finished", "completed", "200"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](std::string_view name) { return same_name(name, status); });
-}
-
 }  // namespace
 
 // Fields that are names; false: the field is a number.
@@ -224,6 +231,7 @@ bool CsvReader::take_name(CsvField field, std::string_view text, TraceRow& row, 
   switch (field) {
     case CsvField::session_name:
       row.session = sessions_.of(text);
+      if (!layout_.sessions_repeat && row.session != 0) row.reused_tokens = 0;
       return true;
     case CsvField::tenant_name:
       row.tenant = tenants_.of(text);
@@ -239,6 +247,10 @@ bool CsvReader::take_name(CsvField field, std::string_view text, TraceRow& row, 
       return true;
     case CsvField::status:
       if (!is_success(text)) row.kind = RowKind::failed;
+      return true;
+    case CsvField::request_type:
+      row.category = batch.category(text);
+      if (!text.empty() && !same_name(text, layout_.request_type)) row.kind = RowKind::not_a_request;
       return true;
     default:
       return false;

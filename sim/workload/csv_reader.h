@@ -29,8 +29,9 @@ enum class CsvField {
   tenant_name,
   prefix_name,
   category,
-  images,  // how many; the category is then "images" or "text"
-  status,  // a request that has another than ok, success, finished, completed, 200 or nothing has failed
+  images,        // how many; the category is then "images" or "text"
+  status,        // a request without success (status.h) has failed
+  request_type,  // a row of another type than the layout's is no request; the category, too
   samples,
   other
 };
@@ -45,8 +46,11 @@ struct CsvColumn {
 
 struct CsvLayout {
   std::span<const CsvColumn> columns;
-  TimeForm time;  // none: the rows have no times
+  std::string_view header;  // of the format's own files: the order of their columns where the header is missing
+  TimeForm time;            // none: the rows have no times
   TimeForm delay = TimeForm::seconds;
+  std::string_view request_type = {};
+  bool sessions_repeat = true;  // false: what the prompts of a session repeat is not told
 };
 
 // Has the header every required column of the layout?

@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "sim/base/check.h"
-#include "sim/workload/write_csv.h"
+#include "sim/workload/classes.h"
+#include "sim/workload/sessions.h"
+#include "sim/workload/trace_lengths.h"
+#include "sim/workload/write_trace.h"
 
 namespace blockyard::workload {
 namespace {
@@ -60,10 +63,13 @@ void check(const GeneratorSpec& spec) {
   if (arrivals == nullptr) {
     errors.add({}, "arrivals: " + unknown_name(arrival_processes(), "process", spec.arrivals.process));
   } else {
-    arrivals->check(spec.arrivals, errors);
-    if (static_cast<double>(spec.requests) / spec.arrivals.rate_per_s > kLongestSpanSeconds) {
-      errors.add({}, fmt::format("arrivals: {} requests at {} req/s take more than {} s", spec.requests,
-                                 spec.arrivals.rate_per_s, kLongestSpanSeconds));
+    Diagnostics found;
+    arrivals->check(spec.arrivals, found);
+    for (const Diagnostic& error : found.list()) errors.add({}, "arrivals: " + error.message);
+    const double rate = spec.arrivals.curve.empty() ? spec.arrivals.rate_per_s : spec.arrivals.curve.back().rate_per_s;
+    if (static_cast<double>(spec.requests) / rate > kLongestSpanSeconds) {
+      errors.add({}, fmt::format("arrivals: {} requests at {} req/s take more than {} s", spec.requests, rate,
+                                 kLongestSpanSeconds));
     }
   }
   if (!spec.lengths) {
@@ -73,6 +79,14 @@ void check(const GeneratorSpec& spec) {
   if (spec.samples < 1 || spec.samples > kMostSamples)
     errors.add({}, fmt::format("n: found {}, expected 1 to {}", spec.samples, kMostSamples));
   if (spec.prefix) check_prefix(*spec.prefix, errors);
+  if (spec.sessions) {
+    check_sessions(*spec.sessions, errors);
+    if (spec.lengths)
+      errors.add({},
+                 "lengths: drawn together they are of single requests; sessions take prompt_tokens and output_tokens");
+    if (spec.sessions->next_tokens) check_length(*spec.sessions->next_tokens, "sessions: next_tokens", errors);
+  }
+  check_classes(spec.classes, errors);
   errors.throw_if_any();
 }
 
@@ -85,6 +99,10 @@ std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
   return find(length_distributions(), spec.distribution)->make(spec);
 }
 
+std::unique_ptr<JointLengthDistribution> make_lengths_of(const JointLengthSpec& spec) {
+  return spec.from_trace ? make_trace_lengths(spec) : make_joint_lengths(spec);
+}
+
 }  // namespace
 
 Generator::Generator(const GeneratorSpec& spec)
@@ -92,7 +110,7 @@ Generator::Generator(const GeneratorSpec& spec)
       arrivals_(find(arrival_processes(), spec.arrivals.process)->make(spec.arrivals)),
       prompt_(spec.lengths ? nullptr : make_length(spec.prompt_tokens)),
       output_(spec.lengths ? nullptr : make_length(spec.output_tokens)),
-      lengths_(spec.lengths ? make_joint_lengths(*spec.lengths) : nullptr),
+      lengths_(spec.lengths ? make_lengths_of(*spec.lengths) : nullptr),
       arrival_stream_(spec.seed, "arrivals"),
       prompt_stream_(spec.seed, "prompt_tokens"),
       output_stream_(spec.seed, "output_tokens"),
@@ -106,6 +124,17 @@ Generator::Generator(const GeneratorSpec& spec)
     sum += std::pow(static_cast<double>(group), -spec.prefix->zipf);
     prefix_shares_.push_back(sum);
   }
+}
+
+std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec) {
+  check(spec);
+  std::unique_ptr<RequestSource> made;
+  if (spec.sessions) {
+    made = std::make_unique<Sessions>(spec);
+  } else {
+    made = std::make_unique<Generator>(spec);
+  }
+  return spec.classes.empty() ? std::move(made) : with_classes(std::move(made), spec.classes, spec.seed);
 }
 
 std::size_t Generator::read(std::span<Request> out) {
@@ -140,10 +169,11 @@ std::size_t Generator::read(std::span<Request> out) {
 
 void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
   Generator generator(spec);
-  const CsvColumns columns = spec.samples > 1 ? CsvColumns::all_and_n
-                             : spec.prefix    ? CsvColumns::all
-                                              : CsvColumns::lengths;
-  write_csv(generator, path, columns);
+  OutputOptions output;
+  output.fields =
+      (spec.samples > 1 ? fields::samples : fields::none) | (spec.prefix ? fields::beginning : fields::none);
+  const Written written = write_trace(generator, path, output);
+  CHECK_LAW(written.lost.empty(), "{} is not written", written.lost.front().first);
 }
 
 }  // namespace blockyard::workload

@@ -15,15 +15,11 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/random.h"
+#include "sim/workload/arrivals/arrival_process.h"
 #include "sim/workload/joint_length_distribution.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::workload {
-
-struct ArrivalSpec {
-  std::string process = "poisson";  // a name in arrival_processes()
-  double rate_per_s = 1;
-};
 
 // Only the fields that the distribution's table line names are used.
 struct LengthSpec {
@@ -45,6 +41,23 @@ struct PrefixSpec {
   double zipf = 0;  // 0 = all alike
 };
 
+// Several turns a session (sessions.h).
+struct SessionSpec {
+  double turns = 1;                       // mean, 1 or more
+  bool geometric = true;                  // false: always the mean
+  SimTime delay;                          // mean, from an answer to the next turn
+  double delay_cv = 1;                    // standard deviation / mean; 0 = always the mean
+  std::optional<LengthSpec> next_tokens;  // what a later turn adds; none: as prompt_tokens
+  std::optional<Tokens> max_context;      // a turn whose prompt + output would be longer ends its session
+};
+
+// Who sends: each session, or request without one, is of the k-th class with a probability in proportion to its weight;
+// its tenant is k, from 1.
+struct ClassSpec {
+  double weight = 1;
+  std::int32_t priority = 0;
+};
+
 struct GeneratorSpec {
   std::int64_t requests = 0;
   ArrivalSpec arrivals;
@@ -54,13 +67,8 @@ struct GeneratorSpec {
   std::uint64_t seed = 0;
   std::optional<JointLengthSpec> lengths{};  // prompt and output drawn together, in place of the two above
   std::int32_t samples = 1;                  // of each request: 1 to kMostSamples
-};
-
-class ArrivalProcess {
- public:
-  virtual ~ArrivalProcess() = default;
-  // The next arrivals, never decreasing; the first ever is 0.
-  virtual void draw(RandomStream& stream, std::span<SimTime> out) = 0;
+  std::optional<SessionSpec> sessions{};     // none: a request a session
+  std::vector<ClassSpec> classes{};          // none: tenant 0, priority 0
 };
 
 class LengthDistribution {
@@ -85,6 +93,10 @@ using LengthEntry = GeneratorEntry<LengthSpec, LengthDistribution>;
 [[nodiscard]] std::span<const ArrivalEntry> arrival_processes();
 [[nodiscard]] std::span<const LengthEntry> length_distributions();
 
+// The generator of a spec: Generator, or Sessions (sessions.h), and the classes. InputError lists everything wrong.
+[[nodiscard]] std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec);
+
+// Requests without sessions and classes.
 class Generator final : public RequestSource {
  public:
   explicit Generator(const GeneratorSpec& spec);  // InputError lists everything wrong with the spec

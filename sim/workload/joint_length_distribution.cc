@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "sim/base/diagnostics.h"
-#include "sim/workload/byte_source.h"
-#include "sim/workload/csv_fields.h"
-#include "sim/workload/line_reader.h"
+#include "sim/workload/csv_table.h"
 #include "sim/workload/numbers.h"
 #include "sim/workload/row_reader.h"
 
@@ -26,6 +24,7 @@ constexpr std::array<std::string_view, columns> kColumnNames{"prompt_from", "pro
                                                              "count",       "mean_prompt", "mean_output"};
 constexpr int kMeanPlaces = 6;  // of a mean's decimals that count
 constexpr double kMeanScale = 1e6;
+constexpr std::size_t kHeaderShown = 200;
 
 // Lengths of one side of a cell: uniform over [low, high], fractions rounded at random.
 struct Range {
@@ -49,96 +48,77 @@ struct Cell {
 
 class HistogramFile {
  public:
-  explicit HistogramFile(const std::string& path) : lines_(path, open_bytes(path)) {}
+  explicit HistogramFile(const std::string& path) : path_(path), table_(path, errors_) {}
 
   void read(std::vector<Cell>& cells, std::vector<double>& cumulative) {
     find_columns();
-    std::string_view line;
     double sum = 0;
-    while (lines_.next(line)) {
-      if (trimmed(line).empty()) continue;
+    while (table_.next()) {
       std::array<double, columns> row{};
-      if (!parse(line, row) || row[count] == 0) continue;
+      if (!parse(row) || row[count] == 0) continue;
       cells.push_back({side(row, prompt_from, mean_prompt), side(row, output_from, mean_output)});
       sum += row[count];
       cumulative.push_back(sum);
     }
-    if (cells.empty() && errors_.empty()) errors_.add({lines_.file()}, "holds no counted request");
+    if (cells.empty() && errors_.empty()) errors_.add({path_}, "holds no counted request");
     errors_.throw_if_any();
   }
 
  private:
   void find_columns() {
-    std::string_view line;
-    if (!lines_.next(line)) throw InputError({lines_.file()}, "is empty, expected a CSV header");
-    const std::vector<std::string> names = split_header(line);
-    field_.assign(names.size(), columns);
+    if (table_.names().empty()) throw InputError({path_}, "is empty, expected a CSV header");
     for (std::size_t c = 0; c < columns; ++c) {
-      const auto at = std::find_if(names.begin(), names.end(),
-                                   [&](const std::string& name) { return same_name(name, kColumnNames[c]); });
-      if (at != names.end()) {
-        field_[static_cast<std::size_t>(at - names.begin())] = c;
-        found_[c] = true;
-      } else if (c < mean_prompt) {
-        errors_.add(lines_.place(), fmt::format("no column \"{}\"; found {}{}", kColumnNames[c], quoted(line, 200),
-                                                did_you_mean(kColumnNames[c], names)));
-      }
+      field_[c] = table_.column_of(kColumnNames[c]);
+      if (field_[c] || c >= mean_prompt) continue;
+      errors_.add(table_.header_place(),
+                  fmt::format("no column \"{}\"; found {}{}", kColumnNames[c],
+                              quoted(fmt::format("{}", fmt::join(table_.names(), ",")), kHeaderShown),
+                              did_you_mean(kColumnNames[c], table_.names())));
     }
     errors_.throw_if_any();
   }
 
   // False, with the error noted, if the row is not one.
-  bool parse(std::string_view line, std::array<double, columns>& row) {
-    const char* at = line.data();
-    const char* const end = at + line.size();
-    std::size_t fields = 0;
-    for (;; ++at, ++fields) {
-      const int place = static_cast<int>(at - line.data()) + 1;
-      std::string_view text;
-      if (const char* fault = take_field(at, end, text)) return bad(place, fault);
-      if (fields < field_.size() && field_[fields] != columns) {
-        const std::size_t c = field_[fields];
-        const bool mean = c == mean_prompt || c == mean_output;
-        const Decimal number = parse_decimal(text, mean ? kMeanPlaces : 0);
-        const char* const fault = number.fault != nullptr               ? number.fault
-                                  : !mean && !number.exact              ? "expected a whole number"
-                                  : number.value < (c == count ? 0 : 1) ? "expected a positive number"
-                                                                        : nullptr;
-        if (fault != nullptr) return bad(place, fmt::format("{}: found {}, {}", kColumnNames[c], quoted(text), fault));
-        row[c] = static_cast<double>(number.value) / (mean ? kMeanScale : 1);
+  bool parse(std::array<double, columns>& row) {
+    for (std::size_t c = 0; c < columns; ++c) {
+      if (!field_[c]) continue;
+      const bool mean = c == mean_prompt || c == mean_output;
+      if (table_.field(*field_[c]).empty()) {
+        table_.fault(*field_[c], "empty, expected a number");
+        return false;
       }
-      if (at == end) break;
+      const auto number = table_.number(*field_[c], mean ? kMeanPlaces : 0, c == count ? 0 : 1, INT64_MAX);
+      if (!number) return false;
+      row[c] = static_cast<double>(*number) / (mean ? kMeanScale : 1);
     }
-    if (fields + 1 != field_.size())
-      return bad(0, fmt::format("the row has {} fields, the header {}", fields + 1, field_.size()));
     return consistent(row, prompt_from, mean_prompt) && consistent(row, output_from, mean_output);
   }
 
   bool consistent(const std::array<double, columns>& row, std::size_t from, std::size_t mean) {
     const double low = row[from];
     const double high = row[from + 1];
-    if (high > static_cast<double>(kLongestLength)) return bad(0, "more than 1,000,000,000 tokens");
+    if (high > static_cast<double>(kLongestLength)) return bad("more than 1,000,000,000 tokens");
     if (low > high)
-      return bad(0, fmt::format("{}: found {}, above {}: {}", kColumnNames[from], low, kColumnNames[from + 1], high));
-    if (found_[mean] && (row[mean] < low || row[mean] > high))
-      return bad(0, fmt::format("{}: found {}, expected {} to {}", kColumnNames[mean], row[mean], low, high));
+      return bad(fmt::format("{}: found {}, above {}: {}", kColumnNames[from], low, kColumnNames[from + 1], high));
+    if (field_[mean] && (row[mean] < low || row[mean] > high))
+      return bad(fmt::format("{}: found {}, expected {} to {}", kColumnNames[mean], row[mean], low, high));
     return true;
   }
 
-  bool bad(int column, std::string message) {
-    errors_.add(lines_.place(column), std::move(message));
+  bool bad(const std::string& message) {
+    table_.fault(message);
     return false;
   }
 
   [[nodiscard]] Range side(const std::array<double, columns>& row, std::size_t from, std::size_t mean) const {
     const double middle = (row[from] + row[from + 1]) / 2;
-    return around_mean(row[from], row[from + 1], found_[mean] ? row[mean] : middle);
+    return around_mean(row[from], row[from + 1], field_[mean] ? row[mean] : middle);
   }
 
-  LineReader lines_;
-  std::vector<std::size_t> field_;  // which column stands in each field of a row; `columns`: another one
-  std::array<bool, columns> found_{};
+  std::string path_;
   Diagnostics errors_;
+  CsvTable table_;
+  std::array<std::optional<std::size_t>, columns> field_;  // where each column stands
 };
 
 class Histogram final : public JointLengthDistribution {

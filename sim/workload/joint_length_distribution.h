@@ -25,7 +25,8 @@ namespace blockyard::workload {
 
 struct JointLengthSpec {
   std::filesystem::path file;
-  std::optional<Tokens> max_total;  // longest prompt + output: of a longer draw the output is cut, at least 1 is left
+  std::optional<Tokens> max_total{};  // longest prompt + output: of a longer draw the output is cut, at least 1 is left
+  bool from_trace = false;            // the file is a trace, whose rows are drawn (trace_lengths.h), not a histogram
 };
 
 class JointLengthDistribution {

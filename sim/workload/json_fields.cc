@@ -10,8 +10,49 @@ namespace blockyard::workload {
 
 namespace json = simdjson::ondemand;
 
+namespace {
+
+std::string_view in_our_words(simdjson::error_code error) {
+  switch (error) {
+    case simdjson::EMPTY:
+      return "nothing";
+    case simdjson::UTF8_ERROR:
+      return "bytes that are not UTF-8";
+    case simdjson::UNESCAPED_CHARS:
+      return "a line end or another control character inside a string";
+    case simdjson::UNCLOSED_STRING:
+      return "a string without its closing quote";
+    case simdjson::STRING_ERROR:
+      return "a string with an escape that is none";
+    case simdjson::NUMBER_ERROR:
+    case simdjson::NUMBER_OUT_OF_RANGE:
+      return "a number that is none, or too large";
+    case simdjson::T_ATOM_ERROR:
+    case simdjson::F_ATOM_ERROR:
+    case simdjson::N_ATOM_ERROR:
+      return "a word other than true, false and null";
+    case simdjson::DEPTH_ERROR:
+      return "nested too deeply";
+    case simdjson::CAPACITY:
+    case simdjson::MEMALLOC:
+      return "too large";
+    case simdjson::INCORRECT_TYPE:
+      return "another kind of value than expected";
+    case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
+      return "it ends before its closing bracket";
+    default:
+      return "a bracket, a comma, a colon or a value is missing or in the wrong place";
+  }
+}
+
+[[noreturn]] void wrong_kind(const JsonField& field, std::string_view wanted) {
+  throw JsonFault{field.at, fmt::format("{}: found {}, expected {}", field.key, quoted(scalar_text(field)), wanted)};
+}
+
+}  // namespace
+
 void broken_json(simdjson::error_code error, const char* at) {
-  throw JsonFault{at, fmt::format("not a JSON object: {}", simdjson::error_message(error))};
+  throw JsonFault{at, fmt::format("not a JSON object: {}", in_our_words(error))};
 }
 
 std::string_view scalar_text(const JsonField& field) {
@@ -30,15 +71,30 @@ bool is_null(const JsonField& field) { return scalar_text(field) == "null"; }
 
 json::object object_of(const JsonField& field) {
   json::object object;
-  if (auto error = field.value.get_object().get(object)) broken_json(error, field.at);
+  const auto error = field.value.get_object().get(object);
+  if (error == simdjson::INCORRECT_TYPE) wrong_kind(field, "an object");
+  if (error != simdjson::SUCCESS) broken_json(error, field.at);
   return object;
+}
+
+json::array array_of(const JsonField& field) {
+  json::array array;
+  const auto error = field.value.get_array().get(array);
+  if (error == simdjson::INCORRECT_TYPE) wrong_kind(field, "an array");
+  if (error != simdjson::SUCCESS) broken_json(error, field.at);
+  return array;
+}
+
+std::size_t count_elements(const JsonField& field) {
+  json::array array = array_of(field);
+  std::size_t count = 0;
+  if (auto error = array.count_elements().get(count)) broken_json(error, field.at);
+  return count;
 }
 
 std::string_view string_of(const JsonField& field) {
   std::string_view text;
-  if (field.value.get_string().get(text)) {
-    throw JsonFault{field.at, fmt::format("{}: found {}, expected a string", field.key, quoted(scalar_text(field)))};
-  }
+  if (field.value.get_string().get(text)) wrong_kind(field, "a string");
   return text;
 }
 
@@ -62,13 +118,13 @@ std::int64_t time_of(const JsonField& field, int power) {
   return time.value;
 }
 
-std::int64_t log_time_of(const JsonField& field) {
-  constexpr int kNs = 0;
-  constexpr int kSeconds = 9;
+std::int64_t log_time_of(const JsonField& field, int number_power, int string_power) {
   const std::string_view text = scalar_text(field);
   const bool is_string = std::string_view(field.value.raw_json_token()).starts_with('"');
-  if (!is_string) return time_of(field, kSeconds);
-  if (text.find_first_not_of("0123456789") == std::string_view::npos) return time_of(field, kNs);
+  if (!is_string) return time_of(field, number_power);
+  // A fraction of a nanosecond is a slip in the unit.
+  const std::string_view digits = string_power > 0 ? "0123456789." : "0123456789";
+  if (text.find_first_not_of(digits) == std::string_view::npos) return time_of(field, string_power);
   const DateTime time = parse_date_time(text);
   if (time.fault != nullptr) {
     throw JsonFault{field.at, fmt::format("{}: found {}, {}", field.key, quoted(text), time.fault)};
@@ -84,52 +140,6 @@ std::int64_t integer_of(const JsonField& field, std::int64_t low, std::int64_t h
                                           quoted(text), low, high)};
   }
   return number.value;
-}
-
-std::size_t read_block_ids(const JsonField& field, std::vector<std::int64_t>* out) {
-  json::array array;
-  if (auto error = field.value.get_array().get(array)) broken_json(error, field.at);
-  std::size_t count = 0;
-  if (out == nullptr) {
-    if (auto error = array.count_elements().get(count)) broken_json(error, field.at);
-    return count;
-  }
-  for (auto item : array) {
-    json::value element;
-    if (auto error = std::move(item).get(element)) broken_json(error, field.at);
-    std::int64_t id = 0;
-    if (element.get_int64().get(id) != simdjson::SUCCESS || id < 0 || id > kLargestPrefixId) {
-      const JsonField found{field.key, element, field.at};
-      throw JsonFault{field.at, fmt::format("{}: found {}, expected whole numbers from 0 to {}", field.key,
-                                            quoted(scalar_text(found)), kLargestPrefixId)};
-    }
-    out->push_back(id);
-    ++count;
-  }
-  return count;
-}
-
-void check_id_count(std::string_view key, std::int64_t count, std::int64_t prompt, std::string_view prompt_key,
-                    Tokens block, PartialIds rule, const char* at) {
-  if (prompt < 0) return;
-  const std::int64_t begun = blocks_for(Tokens(prompt), block).count();
-  const std::int64_t full = prompt / block.count();
-  if (count == begun && rule != PartialIds::floor) return;
-  if (count == full && rule != PartialIds::ceil) return;
-  std::string expected = fmt::format("{}", rule == PartialIds::floor ? full : begun);
-  if (rule == PartialIds::either && begun != full) expected = fmt::format("{} or {}", begun, full);
-  std::string hint;
-  if (count == full && count != begun) {
-    hint = "; without an id for the partial last block it is read with partial_ids: floor";
-  } else if (count > 0 && prompt > 0) {
-    for (const std::int64_t other : {16, 32, 64, 128, 256, 512, 1024}) {
-      if (blocks_for(Tokens(prompt), Tokens(other)).count() != count) continue;
-      hint = fmt::format("; blocks of {} tokens would fit: hash_block: {}", other, other);
-      break;
-    }
-  }
-  throw JsonFault{at, fmt::format("{}: found {} ids, expected {} for {} {} in blocks of {} tokens{}", key, count,
-                                  expected, prompt_key, prompt, block.count(), hint)};
 }
 
 }  // namespace blockyard::workload

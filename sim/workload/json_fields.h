@@ -19,6 +19,7 @@ struct JsonFault {
   std::string message;
 };
 
+// What a parser's error means to who wrote the file.
 [[noreturn]] void broken_json(simdjson::error_code error, const char* at);
 
 // One key of an object and its value.
@@ -43,11 +44,12 @@ void for_each_field(simdjson::ondemand::object& object, const Visit& visit) {
   }
 }
 
+[[nodiscard]] simdjson::ondemand::array array_of(const JsonField& field);
+[[nodiscard]] std::size_t count_elements(const JsonField& field);  // of an array
+
 template <class Visit>
 void for_each_element(const JsonField& field, const Visit& visit) {
-  simdjson::ondemand::array array;
-  if (auto error = field.value.get_array().get(array)) broken_json(error, field.at);
-  for (auto item : array) {
+  for (auto item : array_of(field)) {
     simdjson::ondemand::value element;
     if (auto error = std::move(item).get(element)) broken_json(error, field.at);
     visit(JsonField{field.key, element, field.at});
@@ -64,17 +66,9 @@ void for_each_element(const JsonField& field, const Visit& visit) {
 [[nodiscard]] std::int64_t length_of(const JsonField& field);
 // decimal * 10^power as ns, never negative.
 [[nodiscard]] std::int64_t time_of(const JsonField& field, int power);
-// A number is seconds since the epoch, a date and time what it says, a string of digits ns since the epoch.
-[[nodiscard]] std::int64_t log_time_of(const JsonField& field);
+// A time of a log, since the epoch: a number is in units of 10^number_power ns, a string of digits of 10^string_power
+// ns, another string a date and time.
+[[nodiscard]] std::int64_t log_time_of(const JsonField& field, int number_power = 9, int string_power = 0);
 [[nodiscard]] std::int64_t integer_of(const JsonField& field, std::int64_t low, std::int64_t high);
-
-// Ids become token ids: this many, times the tokens a block, stay well within 64 bits.
-inline constexpr std::int64_t kLargestPrefixId = 1'000'000'000'000;
-// Appends ids of prompt blocks to `out`, or only counts them where out is null.
-std::size_t read_block_ids(const JsonField& field, std::vector<std::int64_t>* out);
-
-// The count of ids is right for the prompt, or a fault with the counts expected.
-void check_id_count(std::string_view key, std::int64_t count, std::int64_t prompt, std::string_view prompt_key,
-                    Tokens block, PartialIds rule, const char* at);
 
 }  // namespace blockyard::workload

@@ -2,6 +2,7 @@
 // shorter than the true output is left for the engine to cut, and no length is capped here.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -17,6 +18,8 @@ struct MaxTokensRule {
   Tokens value{0};          // constant: > 0
   double factor = 1;        // factor: > 0
   Tokens max_model_len{0};  // model_limit: > 0
+  double noise_cv = 0;      // factor: of a log-normal noise of mean 1 that it is multiplied by; 0 = none
+  std::uint64_t seed = 0;   // of the noise
 };
 
 struct MaxTokensEntry {
@@ -28,6 +31,7 @@ struct MaxTokensEntry {
 
 [[nodiscard]] std::span<const MaxTokensEntry> max_tokens_rules();
 
+// Without noise.
 [[nodiscard]] Tokens declared_tokens(const MaxTokensRule& rule, const Request& request);
 
 // InputError when the rule's own value is out of range.

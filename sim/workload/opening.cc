@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/workload/csv_fields.h"
+#include "sim/workload/json_nesting.h"
 
 namespace blockyard::workload {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr std::size_t kHead = std::size_t{1} << 16;
 constexpr std::size_t kMostKeys = 1000;
 constexpr std::size_t kLongestColumns = std::size_t{1} << 16;
+
+bool closes(std::string_view head) { return JsonNesting().end_in(head) != std::string_view::npos; }
 
 }  // namespace
 
@@ -51,9 +54,26 @@ Opening::Opening(LineReader& lines) {
   array_ = json_ && head[0] == '[';
   if (json_) {
     keys_ = keys_of_first_record(head);
-  } else if (line_.size() < kLongestColumns) {
-    columns_ = split_header(line_);
+    if (head.size() < kHead && !closes(head)) damage_ = "the file ends inside its first JSON record";
+    return;
   }
+  head_ = head;
+  if (line_.size() < kLongestColumns) columns_ = split_header(line_);
+  if (head_.find("\n{\"") != std::string::npos && line_.ends_with('}')) {
+    damage_ = "the front of the first line is missing: the lines below it are JSON";
+  }
+}
+
+bool Opening::has_line(std::initializer_list<std::string_view> beginnings) const {
+  for (std::size_t at = 0; at < head_.size();) {
+    const std::string_view rest = std::string_view(head_).substr(at);
+    if (std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view b) { return rest.starts_with(b); })) {
+      return true;
+    }
+    const std::size_t newline = head_.find('\n', at);
+    at = newline == std::string::npos ? head_.size() : newline + 1;
+  }
+  return false;
 }
 
 bool Opening::has_columns(std::initializer_list<std::string_view> names) const {

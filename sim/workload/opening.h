@@ -23,11 +23,17 @@ class Opening {
   // A key of the first record, or with a dot one level down: "usage.prompt_tokens".
   [[nodiscard]] bool has_key(std::string_view key) const;
   [[nodiscard]] bool has_keys(std::initializer_list<std::string_view> keys) const;
+  // One of the first lines (64 KiB of them) begins with one of these.
+  [[nodiscard]] bool has_line(std::initializer_list<std::string_view> beginnings) const;
+  // What makes the first line no beginning of a trace, if that shows: it, or the only record, is cut off. Else "".
+  [[nodiscard]] std::string_view damage() const { return damage_; }
 
  private:
   std::string line_;
   std::vector<std::string> columns_;
   std::vector<std::string> keys_;
+  std::string head_;  // of a file that is not JSON
+  std::string_view damage_;
   bool json_ = false;
   bool array_ = false;
 };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "sim/workload/content_store.h"
+#include "sim/workload/rate_scale.h"
 #include "sim/workload/trace_formats.h"
 
 namespace blockyard::workload {
@@ -17,9 +18,6 @@ constexpr std::int64_t kLargestWindow = 100'000'000;
 constexpr std::size_t kSmallestStretch = 4096;
 constexpr std::size_t kBadRowsShown = 10;
 constexpr std::int64_t kLargestHashBlock = 1'000'000;
-// What 64 bits of nanoseconds hold, less the time that a simulation of the trace may take.
-constexpr SimTime kLongestSpan(200LL * 365 * 86400 * kNanosecondsPerSecond);
-
 void check(const TraceOptions& options) {
   Diagnostics errors;
   if (options.reorder_window < 0 || options.reorder_window > kLargestWindow) {
@@ -61,6 +59,7 @@ std::size_t OrderedTrace::read(std::span<Request> out) {
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = held_[given_ + i];
     out[i].arrival = relative(out[i].arrival);
+    place_in_session(out[i]);
   }
   given_ += count;
   return count;
@@ -118,7 +117,6 @@ void OrderedTrace::accept(const RowBatch& batch) {
     if (!is_kept(row)) continue;
     note_order(row);
     ++report_.kept;
-    if (row.delay_ns >= 0) ++report_.waiting;
     if (row.reused_tokens != kWholeSession) {
       report_.stated_reuse += Tokens(std::min<std::int64_t>(row.reused_tokens, row.prompt_tokens));
     }
@@ -148,11 +146,20 @@ void OrderedTrace::accept(const RowBatch& batch) {
   count_times(batch, size);
 }
 
-// Once a batch: the names it brought, and the times of its rows up to `size`.
+// The first request of a session has no answer to wait for, whatever the trace says, and neither has one without a
+// session. Which is the first shows only here, in order and without the rows that are left out.
+void OrderedTrace::place_in_session(Request& request) {
+  const bool waits = request.session != 0 && !begun_.add(request.session);
+  if (!waits) request.delay = kAtArrival;
+  if (request.delay >= SimTime(0)) ++report_.waiting;
+}
+
+// Once a batch: the times of its rows up to `size`.
 void OrderedTrace::count_times(const RowBatch& batch, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     const TraceRow& row = batch.rows[i];
     if (!row.timed) continue;
+    ++report_.timed_rows;
     earliest_ns_ = std::min(earliest_ns_, row.time_ns);
     last_ns_ = std::max(last_ns_, row.time_ns);
   }
@@ -167,10 +174,12 @@ bool OrderedTrace::is_kept(const TraceRow& row) {
   }
   if (!has_lengths(row)) return false;
   if (!row.timed) [[unlikely]] {
-    if (options_.untimed == UntimedRows::refuse) {
+    const bool known_later = options_.untimed == UntimedRows::turns && row.delay_ns >= 0;
+    if (options_.untimed != UntimedRows::keep && !known_later) {
       throw InputError({rows_->file(), row.line},
                        row.delay_ns >= 0 ? "the request has no time: it is sent when the answer to its session's last "
-                                           "one is there; this needs a closed loop, or untimed: keep"
+                                           "one is there; this needs a closed loop (clients.mode: sessions), or "
+                                           "untimed: keep"
                                          : "the request has no time, only lengths; untimed: keep lets all arrive at 0");
     }
     ++report_.untimed;
@@ -225,30 +234,25 @@ void OrderedTrace::note_order(const TraceRow& row) {
 void OrderedTrace::count_bad(const RowBatch& batch, std::size_t index) {
   ++report_.bad_rows;
   ++report_.rows;
+  std::vector<Diagnostic>& shown = report_.first_bad_rows;
   if (report_.bad_rows <= options_.max_bad_rows) {
-    if (bad_.size() < kBadRowsShown) bad_.push_back(batch.bad[index]);
+    if (shown.size() < kBadRowsShown) shown.push_back(batch.bad[index]);
     return;
   }
-  for (std::size_t i = index; i < batch.bad.size() && (i == index || bad_.size() < kBadRowsShown); ++i) {
-    bad_.push_back(batch.bad[i]);
+  for (std::size_t i = index; i < batch.bad.size() && (i == index || shown.size() < kBadRowsShown); ++i) {
+    shown.push_back(batch.bad[i]);
   }
   if (options_.max_bad_rows > 0) {
-    bad_.push_back(
+    shown.push_back(
         {batch.bad[index].place, fmt::format("more malformed rows than max_bad_rows = {}", options_.max_bad_rows)});
   }
-  throw InputError(bad_);
+  throw InputError(shown);
 }
 
 SimTime OrderedTrace::relative(SimTime time) const {
   const SimTime since_start = time - origin_;
   if (since_start > kLongestSpan) throw InputError({rows_->file()}, "the trace spans more than 200 years");
-  if (options_.rate_scale == 1) return since_start;
-  const double scaled = static_cast<double>(since_start.count()) / options_.rate_scale;
-  if (!(scaled < static_cast<double>(kLongestSpan.count()))) {
-    throw InputError({rows_->file()},
-                     fmt::format("rate_scale {} stretches the trace beyond 200 years", options_.rate_scale));
-  }
-  return SimTime(std::llround(scaled));
+  return scaled(since_start, options_.rate_scale, rows_->file());
 }
 
 std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOptions& options) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/workload/row_reader.h"
+#include "sim/workload/seen_names.h"
 #include "sim/workload/trace.h"
 
 namespace blockyard::workload {
@@ -31,6 +32,7 @@ class OrderedTrace final : public TraceSource {
   [[nodiscard]] bool is_kept(const TraceRow& row);
   [[nodiscard]] bool has_lengths(const TraceRow& row);
   void note_order(const TraceRow& row);
+  void place_in_session(Request& request);
   void count_bad(const RowBatch& batch, std::size_t index);
   [[nodiscard]] SimTime relative(SimTime time) const;
 
@@ -38,7 +40,7 @@ class OrderedTrace final : public TraceSource {
   TraceOptions options_;
   ReadReport report_;
   std::unique_ptr<RowBatch> batch_;
-  std::vector<Diagnostic> bad_;
+  SeenNames begun_;  // sessions
 
   std::vector<Request> held_;  // [given_, ready_) may be given, the rest waits for rows that are late
   std::size_t given_ = 0;

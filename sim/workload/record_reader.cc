@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/workload/json_nesting.h"
+
 namespace blockyard::workload {
 namespace {
 
@@ -12,48 +14,19 @@ constexpr std::size_t kHead = std::size_t{1} << 16;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Where a value that begins with { or [ ends, looked for piece by piece.
-class Nesting {
- public:
-  // Bytes of `text` up to the value's end, or npos if it goes on.
-  std::size_t end_in(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = text[i];
-      if (in_string_) {
-        if (escaped_) {
-          escaped_ = false;
-        } else if (c == '\\') {
-          escaped_ = true;
-        } else if (c == '"') {
-          in_string_ = false;
-        }
-      } else if (c == '"') {
-        in_string_ = true;
-      } else if (c == '{' || c == '[') {
-        ++depth_;
-      } else if ((c == '}' || c == ']') && --depth_ <= 0) {
-        return i + 1;
-      }
-    }
-    return std::string_view::npos;
-  }
-
-  [[nodiscard]] bool closed() const { return depth_ <= 0; }
-
- private:
-  int depth_ = 0;
-  bool in_string_ = false;
-  bool escaped_ = false;
-};
-
 // An object that is whole on its line means JSON lines, and so does anything that is no object or array at all. A first
-// line longer than what was looked at is a document.
+// line longer than what was looked at is a document. A first line that is cut off shows by a second one that begins an
+// object where the first has no room for one.
 bool is_lines(std::string_view head) {
   if (head.empty() || (head[0] != '{' && head[0] != '[')) return true;
   if (head[0] == '[') return false;
   const std::size_t newline = head.find('\n');
   if (newline == std::string_view::npos) return head.size() < kHead;
-  return Nesting().end_in(head.substr(0, newline)) != std::string_view::npos;
+  std::string_view line = head.substr(0, newline);
+  if (JsonNesting().end_in(line) != std::string_view::npos) return true;
+  while (!line.empty() && is_space(line.back())) line.remove_suffix(1);
+  return head.substr(newline + 1).starts_with("{\"") && !line.ends_with('[') && !line.ends_with(',') &&
+         !line.ends_with(':');
 }
 
 }  // namespace
@@ -121,7 +94,7 @@ bool RecordReader::next_value(std::string_view& record) {
   if (bytes_.front() != '{' && bytes_.front() != '[') fail("expected a JSON object");
   record_line_ = line_;
   value_.clear();
-  Nesting nesting;
+  JsonNesting nesting;
   for (;;) {
     if (!fetch()) fail(fmt::format("the file ends inside the JSON object that begins in line {}", record_line_));
     const std::size_t end = std::min(nesting.end_in(bytes_), bytes_.size());

@@ -49,6 +49,7 @@ struct TraceRow {
 struct RowBatch {
   static constexpr std::size_t kLines = 256;
   static constexpr std::size_t kMostCategories = 1000;
+  static constexpr std::size_t kLongestCategory = 128;         // bytes; the rest is cut off
   std::vector<TraceRow> rows = std::vector<TraceRow>(kLines);  // the first `size` of them
   std::size_t size = 0;
   std::vector<Diagnostic> bad;              // malformed lines, left out of `rows`
@@ -64,6 +65,7 @@ struct RowBatch {
   }
   // The number of a category. A trace has few; should it have more than kMostCategories, the rest share the last.
   std::uint16_t category(std::string_view name) {
+    name = name.substr(0, kLongestCategory);
     for (std::size_t i = 0; i < categories.size(); ++i) {
       if (categories[i] == name) return static_cast<std::uint16_t>(i);
     }

@@ -23,6 +23,8 @@ constexpr std::size_t kFields = 6;
 constexpr Seconds kLongestGap = 1e9;  // longer than any window
 constexpr SimTime kLatestStart(100LL * 365 * 86'400 * kNanosecondsPerSecond);
 constexpr std::size_t kLargestDataset = std::size_t{256} << 20;
+constexpr std::size_t kMostWindows = 1'000'000;
+constexpr std::size_t kFaultsShown = 20;
 
 std::optional<double> real(std::string_view text) {
   double value = 0;
@@ -71,6 +73,45 @@ std::string read_whole(const std::string& file) {
   }
   text.resize(size);
   return text;
+}
+
+Place place_in(std::string_view text, const char* at, const std::string& file) {
+  if (at == nullptr) return {file};
+  const std::string_view before = text.substr(0, static_cast<std::size_t>(at - text.data()));
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t column = newline == std::string_view::npos ? before.size() : before.size() - newline - 1;
+  return {file, 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n')), static_cast<int>(column) + 1};
+}
+
+std::string lengths_file_of(const std::string& file) {
+  constexpr std::string_view kEnding = "-trace.csv";
+  if (!file.ends_with(kEnding)) {
+    throw InputError({file}, fmt::format("a ServeGen client is named <chunk>{}, beside <chunk>-dataset.json", kEnding));
+  }
+  return file.substr(0, file.size() - kEnding.size()) + "-dataset.json";
+}
+
+std::vector<ServeGenWindow> read_windows(LineReader& lines, Diagnostics& errors) {
+  std::vector<ServeGenWindow> windows;
+  std::string_view line;
+  while (lines.next(line) && errors.list().size() < kFaultsShown) {
+    if (trimmed(line).empty()) continue;
+    if (windows.size() == kMostWindows) {
+      errors.add(lines.place(1), fmt::format("more than {} windows", kMostWindows));
+      break;
+    }
+    try {
+      ServeGenWindow window = parse_servegen_window(line, lines.place(1));
+      window.line = lines.line_number();
+      if (!windows.empty() && window.start <= windows.back().start) {
+        errors.add(lines.place(1), "the window begins no later than the one before it");
+      }
+      windows.push_back(window);
+    } catch (const InputError& error) {
+      errors.add_all(error);
+    }
+  }
+  return windows;
 }
 
 }  // namespace
@@ -164,6 +205,7 @@ std::vector<ServeGenLengths> read_servegen_lengths(const std::string& file) {
   simdjson::ondemand::document document;
   simdjson::ondemand::object object;
   std::vector<ServeGenLengths> all;
+  Diagnostics errors;
   try {
     if (auto error = parser.iterate(text).get(document)) broken_json(error, nullptr);
     if (auto error = document.get_object().get(object)) broken_json(error, nullptr);
@@ -177,17 +219,37 @@ std::vector<ServeGenLengths> read_servegen_lengths(const std::string& file) {
       lengths.start = SimTime(start.value);
       simdjson::ondemand::object tables = object_of(window);
       for_each_field(tables, [&](const JsonField& field) {
-        if (field.key == "input_tokens") lengths.prompt = LengthTable::parse(string_of(field), {file});
-        if (field.key == "output_tokens") lengths.output = LengthTable::parse(string_of(field), {file});
+        if (field.key != "input_tokens" && field.key != "output_tokens") return;
+        try {
+          (field.key == "input_tokens" ? lengths.prompt : lengths.output) = LengthTable::parse(string_of(field), {});
+        } catch (const InputError& error) {
+          if (errors.list().size() == kFaultsShown) return;
+          errors.add(place_in(text, field.at, file), error.diagnostics().front().message);
+        }
       });
       if (!lengths.prompt.empty() && !lengths.output.empty()) all.push_back(std::move(lengths));
     });
   } catch (const JsonFault& fault) {
-    throw InputError({file}, fault.message);
+    errors.add(place_in(text, fault.at, file), fault.message);
   }
+  errors.throw_if_any();
   sort_keeping_ties(all, [](const ServeGenLengths& lengths) { return lengths.start; });
   if (all.empty()) throw InputError({file}, "has no lengths");
   return all;
+}
+
+ServeGenClient read_servegen_client(LineReader lines) {
+  const std::string lengths_file = lengths_file_of(lines.file());
+  Diagnostics errors;
+  ServeGenClient client;
+  client.windows = read_windows(lines, errors);
+  try {
+    client.lengths = read_servegen_lengths(lengths_file);
+  } catch (const InputError& error) {
+    errors.add_all(error);
+  }
+  errors.throw_if_any();
+  return client;
 }
 
 }  // namespace blockyard::workload

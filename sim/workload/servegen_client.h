@@ -1,10 +1,9 @@
 // One client of ServeGen (github.com/alibaba/ServeGen; Xiang et al., 2025): how often it asks in each window of time,
 // and how long its prompts and answers are. Two files:
-//   <chunk>-trace.csv     no header; a window a row: start (s), rate (requests/s), CV of the gaps, pattern (Gamma,
-//   Weibull or
-//                         empty = idle), shape, scale (s). Gamma: shape = 1 / CV^2, scale = CV^2 / rate
-//   <chunk>-dataset.json  {start (s): {"input_tokens": "{length: probability, ...}", "output_tokens": ...}}; "{}" = as
-//   before
+//   <chunk>-trace.csv     no header; a window a row: start (s), rate (requests/s), CV of the gaps, pattern, shape,
+//                         scale (s). Gamma: shape = 1 / CV^2, scale = CV^2 / rate; Weibull; empty = idle
+//   <chunk>-dataset.json  {start (s): {"input_tokens": "{length: probability, ...}", "output_tokens": "..."}}
+//                         "{}" = as in the window before
 // Law: windows in order, and the mean gap of a pattern is 1 / rate within 1 %. Memory: the two files.
 #pragma once
 
@@ -29,6 +28,7 @@ struct ServeGenWindow {
   Pattern pattern = Pattern::idle;
   double shape = 0;
   Seconds scale_s = 0;
+  int line = 0;  // of the file
 
   [[nodiscard]] SimTime draw_gap(RandomStream& stream) const;  // not of an idle window
 };
@@ -60,7 +60,14 @@ struct ServeGenLengths {
 [[nodiscard]] ServeGenWindow parse_servegen_window(std::string_view line, const Place& place);
 // Is the line such a row?
 [[nodiscard]] bool is_servegen_window(std::string_view line);
-// The second file, in order of time; windows without data are left out. Throws InputError.
+// The second file, in order of time; windows without data are left out. Throws InputError with all that is wrong.
 [[nodiscard]] std::vector<ServeGenLengths> read_servegen_lengths(const std::string& file);
+
+struct ServeGenClient {
+  std::vector<ServeGenWindow> windows;  // in order, each begins later than the one before
+  std::vector<ServeGenLengths> lengths;
+};
+// Both files; the second stands beside the first. Throws InputError with all that is wrong with either.
+[[nodiscard]] ServeGenClient read_servegen_client(LineReader lines);
 
 }  // namespace blockyard::workload

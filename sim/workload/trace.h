@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/diagnostics.h"
 #include "sim/workload/request.h"
 #include "sim/workload/row_reader.h"
 
@@ -41,7 +42,8 @@ inline constexpr std::array<const char*, kDropReasons> kDropReasonNames{
 // is answered.
 //   refuse: an error with the row's place
 //   keep:   it arrives when its session began, without a session at 0; Request::delay tells what the trace says of it
-enum class UntimedRows : std::uint8_t { refuse, keep };
+//   turns:  keep those that wait for an answer, refuse the others
+enum class UntimedRows : std::uint8_t { refuse, keep, turns };
 
 class ContentStore;
 
@@ -69,15 +71,17 @@ struct ReadReport {
   std::int64_t bad_rows = 0;      // malformed, within max_bad_rows
   std::int64_t out_of_order = 0;  // kept rows earlier than some row above them; put back in order
   std::int64_t kept_zero_output = 0;
-  std::int64_t untimed = 0;                 // kept rows without a time of their own
-  std::int64_t waiting = 0;                 // kept rows whose client waits for the answer to the one before (delay)
-  std::int64_t prefix_ids = 0;              // ids of prompt blocks seen, before any use of them
-  std::int64_t hash_block = 0;              // tokens an id stands for; 0 = the trace has none
-  Tokens stated_reuse;                      // prompt tokens that the trace itself says are repeated (reused_tokens)
-  std::vector<std::string> categories;      // names of Request::category; 0 is the empty one
+  std::vector<Diagnostic> first_bad_rows;  // what is wrong with the first of them
+  std::int64_t timed_rows = 0;             // rows with a time of their own, dropped ones too
+  std::int64_t untimed = 0;                // kept rows without one
+  std::int64_t waiting = 0;                // requests given whose client waits for the answer to the one before (delay)
+  std::int64_t prefix_ids = 0;             // ids of prompt blocks seen, before any use of them
+  std::int64_t hash_block = 0;             // tokens an id stands for; 0 = the trace has none
+  Tokens stated_reuse;                     // prompt tokens that the trace itself says are repeated (reused_tokens)
+  std::vector<std::string> categories;     // names of Request::category; 0 is the empty one
   std::vector<std::int64_t> category_rows;  // rows of each, dropped ones too
   SimTime origin;                           // of the first request, on the format's clock
-  SimTime row_span;                         // from the earliest row to the latest, dropped ones too
+  SimTime row_span;                         // from the earliest timed row to the latest, dropped ones too
   std::array<std::int64_t, kDropReasons> dropped_by_reason{};
 
   [[nodiscard]] std::int64_t dropped() const {

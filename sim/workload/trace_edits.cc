@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "sim/base/diagnostics.h"
 #include "sim/workload/csv_fields.h"
 #include "sim/workload/numbers.h"
+#include "sim/workload/rate_scale.h"
 
 namespace blockyard::workload {
 namespace {
@@ -138,12 +138,9 @@ bool EditedTrace::fits(Request& request) {
 }
 
 void EditedTrace::place(Request& request) {
-  const auto scaled = [&](SimTime time) {
-    return edits_.rate_scale == 1 ? time : SimTime(std::llround(static_cast<double>(time.count()) / edits_.rate_scale));
-  };
   if (!first_) first_ = request.arrival;
-  request.arrival = scaled(request.arrival - *first_);
-  if (edits_.scale_delays && request.delay >= SimTime(0)) request.delay = scaled(request.delay);
+  request.arrival = scaled(request.arrival - *first_, edits_.rate_scale);
+  if (edits_.scale_delays && request.delay >= SimTime(0)) request.delay = scaled(request.delay, edits_.rate_scale);
 }
 
 }  // namespace blockyard::workload

@@ -104,6 +104,10 @@ const TraceFormat& find_trace_format(std::string_view name, LineReader& lines) {
   for (const TraceFormat& format : kFormats) {
     if (format.recognise(opening)) return format;
   }
+  if (!opening.damage().empty()) {
+    throw InputError({lines.file(), 1},
+                     fmt::format("{}; found {}", opening.damage(), quoted(opening.line(), kLineShown)));
+  }
   std::string known;
   for (const TraceFormat& format : kFormats) known += fmt::format("\n  {}: {}", format.name, format.wanted);
   throw InputError({lines.file(), 1},

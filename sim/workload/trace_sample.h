@@ -1,10 +1,9 @@
 // Which requests a sample of a trace keeps: all of a group or none, so that what they share survives. A group is, by
 // what the trace tells (the first of these that a request has):
 //   a session           all its requests
-//   ids of blocks       all requests that share the first of their ids which is not shared by nearly all: at most one
-//   request
-//                       in 200 has it (or one alone). A system prompt that everyone has binds nobody, a conversation or
-//                       a document does
+//   ids of blocks       all requests that share the first of their ids which few have: at most one request in 200
+//                       (or one alone). A system prompt that everyone has binds nobody, a conversation or a document
+//                       does
 //   a shared beginning  likewise, if at most one request in 200 has it
 //   nothing             each request is its own group
 // A group is kept with probability `fraction`, by a hash of the seed and its name: the same seed keeps the same groups,

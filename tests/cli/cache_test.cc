@@ -70,6 +70,18 @@ TEST_CASE("cache: wrong usage is told with what would be right") {
   CHECK(cache({"--policy", "seive"}).status == ExitStatus::bad_input);
 }
 
+TEST_CASE("cache: rules are said, go with all policies but those they do not fit, and wrong ones are told") {
+  const Run run = cache({"--policy", "all", "--admission", "tinylfu", "--pin", "512", "--quota", "0.5"});
+  REQUIRE(run.status == ExitStatus::done);
+  CHECK_THAT(run.out, Contains("rules       admission tinylfu, first 1 blocks pinned, at most 50.00 % for a tenant"));
+  CHECK_THAT(run.out, !Contains("\nopt "));
+  CHECK_THAT(cache({"--policy", "opt", "--pin", "512"}).err, Contains("--policy: opt is the bound"));
+  CHECK_THAT(cache({"--admission", "tinylfo"}).err, Contains("did you mean \"tinylfu\""));
+  CHECK_THAT(cache({"--quota", "2"}).err, Contains("--quota"));
+  CHECK_THAT(cache({"--answers", "--lookup", "raw"}).err, Contains("--answers"));
+  CHECK(cache({"--answers", "--salt", "request"}).status == ExitStatus::done);
+}
+
 TEST_CASE("cache: a screen with every policy") {
   const Run run = cache({"--policy", "all", "--capacity", "2"});
   CHECK(run.status == ExitStatus::done);

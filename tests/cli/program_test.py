@@ -190,6 +190,10 @@ class TheProgram(unittest.TestCase):
         self.assertEqual(size["largest_max_model_len"], 491520)
         self.assertEqual([at["sequences"] for at in size["contexts"]], [239, 3])
         self.assertEqual([at["sequences_by_arithmetic"] for at in size["contexts"]], [240, 3.75])
+        for ask in (("--context", "2048", "131072"), ("--context", "2048", "--context", "131072")):
+            _, again = self.size("--model", "llama-3-8b", "--budget", "60 GiB", *ask)
+            self.assertEqual([at["context_tokens"] for at in again["contexts"]], [2048, 131072])
+        self.assertEqual(self.size("--model", "llama-3-8b", "--budget", "60 GiB", "2048")[0], 2)
 
     def test_size_refuses_with_what_would_help(self):
         done = blockyard("size", "--model", "qwen3-coder-480b-a35b", "--budget", "48.66 GiB", "--max-model-len", "262144")
@@ -204,6 +208,12 @@ class TheProgram(unittest.TestCase):
         done = blockyard("size", "--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm,b200", "--tp", "1,2,4,8")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len([line for line in done.stdout.splitlines() if " x " in line]), 8)
+        # What is asked of lengths and of a trace has a column each.
+        trace = self.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,1000,600\n")
+        done = blockyard("size", "--model", "llama-3-8b", "--budget", "1 GiB", "--tp", "1,2", "--context", "1600", "--trace",
+                         trace, "--max-model-len", "2048")
+        self.assertEqual([line.split()[-2:] for line in done.stdout.splitlines() if " x " in line],
+                         [["5", "5.1"], ["10", "10.2"]])
         status, sizes = self.size("--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm", "--tp", "1,2,4,8")
         self.assertEqual([case["fits"] for case in sizes["sizes"]], [False, False, True, True])
 
@@ -222,6 +232,48 @@ class TheProgram(unittest.TestCase):
         self.assertEqual(said["arithmetic"]["kv_blocks"], 29752)
         self.assertIn("8,192", blockyard("size", "--from-log", log, "--model", "llama-3-8b").stdout)
 
+    def test_size_shows_the_difference_to_a_log_line_by_line(self):
+        log = self.write("engine.log", "Initializing a V1 LLM engine (v0.19.0) with config: model='m', tensor_parallel_size=2\n"
+                                       "Available KV cache memory: 30.00 GiB\nGPU KV cache size: 491,000 tokens\n")
+        status, said = self.size("--from-log", log, "--model", "llama-3-8b")
+        self.assertEqual(status, 0, said)
+        lines = {line["name"]: line for line in said["comparison"]}
+        self.assertEqual((lines["KV tokens"]["engine"], lines["KV tokens"]["ours"]), (491000, 491520))
+        self.assertAlmostEqual(lines["KV tokens"]["difference_percent"], 100 * 520 / 491000)
+        # Only blocks are known of this one.
+        status, said = self.size("--from-log", self.write("blocks.log", "# GPU blocks: 100, # CPU blocks: 5\n"),
+                                 "--model", "llama-3-8b")
+        self.assertEqual((status, said["arithmetic"]["kv_tokens"]), (0, 1600), said)
+        # What does not go with a log is said.
+        for options in (("--model", "llama-3-8b", "--tp", "3,5"), ("--model", "llama-3-8b", "--context", "100"),
+                        ("--tp", "2"), ("--model", "llama-3-8b", "--gpu", "b200,l40s")):
+            status, said = self.size("--from-log", log, *options)
+            self.assertEqual(status, 2, options)
+            self.assertIn("from-log", said)
+
+    def test_size_says_why_a_table_has_no_rows(self):
+        done = blockyard("size", "--model", "llama-3-8b", "--budget", "1 GiB", "--tp", "3,5")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("tp 3: tensor_parallel_size 3 does not divide num_attention_heads 32", done.stderr)
+        self.assertIn("tp 5: ", done.stderr)
+        status, sizes = self.size("--model", "llama-3-8b", "--budget", "9 GiB", "--tp", "2,3")
+        self.assertEqual((status, len(sizes["sizes"])), (0, 1))
+        self.assertIn("tp 3: ", sizes["cannot_be_split"][0])
+
+    def test_size_reads_a_downloaded_folder(self):
+        folder = self.folder / "my-model"
+        folder.mkdir()
+        config = {"architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336,
+                  "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
+                  "max_position_embeddings": 8192}
+        (folder / "config.json").write_text(json.dumps(config))
+        ask = ("--model", str(folder / "config.json"), "--budget", "9 GiB")
+        status, size = self.size(*ask)
+        self.assertEqual((status, size["bytes_per_token_per_gpu"]), (0, 131072))
+        (folder / "hf_quant_config.json").write_text(
+            '{"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}}')
+        self.assertEqual(self.size(*ask)[1]["bytes_per_token_per_gpu"], 65536)
+
     def test_size_is_told_what_is_wrong_all_at_once(self):
         done = blockyard("size", "--model", "lama-3-8b", "--gpu", "h100", "--gpu-memory-utilization", "1.5", "--context",
                          "0")
@@ -236,6 +288,25 @@ class TheProgram(unittest.TestCase):
         done = blockyard("size", "--model", "llama-3-8b", "--gpu", "b200", "--tp", "3")
         self.assertEqual(done.returncode, 2)
         self.assertIn("neither of tensor_parallel_size 3 and num_key_value_heads 8", done.stderr)
+
+    def test_validate_and_calibrate_say_what_is_wrong_before_they_run(self):
+        measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n0,10,3,1\n1,10,3,1\n")
+        for options, words in ((("--fail-above", "ttft_men=10%"), 'did you mean "ttft_mean"?'),
+                               (("--fail-above", "e2e_mean=10%"), "no figure"),
+                               (("--leave-out-first", "2"), "nothing to compare")):
+            done = blockyard("validate", self.scenario, "--measured", measured, *options)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn(words, done.stderr)
+        empty = self.write("e.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n0,10,3,\n")
+        done = blockyard("validate", self.scenario, "--measured", empty)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no request has a measured time", done.stderr)
+        rows = "".join(f"{i},100,20,0.1\n" for i in range(40))
+        many = self.write("many.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n" + rows)
+        done = blockyard("calibrate", self.scenario, "--measured", many, "--fit", "front_end", "--out",
+                         self.folder / "no-such-folder" / "c.yaml")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("no-such-folder", done.stderr)
 
     def test_list_names_what_scenarios_use(self):
         overview = blockyard("list")
@@ -297,6 +368,64 @@ class TheProgram(unittest.TestCase):
         self.assertEqual(failed.returncode, 2)
         self.assertIn("broken.csv:5:1: arrival_s: found", failed.stderr)
         self.assertFalse([p for p in self.folder.iterdir() if p.name.startswith("none")])
+
+    def test_trace_convert_writes_to_standard_output_and_tells_the_rest_elsewhere(self):
+        trace = self.write("a.csv", self.TRACE)
+        for out in ("-", "/dev/stdout"):
+            done = blockyard("trace", "convert", trace, out, "--to", "vidur")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, "arrived_at,num_prefill_tokens,num_decode_tokens\n0,100,10\n5,300,20\n9,70000,30\n")
+            self.assertIn("written       3 requests", done.stderr)
+        self.assertIn("name it", blockyard("trace", "convert", trace, "-").stderr)
+        # A regular file behind standard output is written where it stands.
+        with (self.folder / "all.csv").open("w") as all_rows:
+            all_rows.write("before\n")
+            all_rows.flush()
+            subprocess.run([BLOCKYARD, "trace", "convert", trace, "/dev/stdout", "--to", "vidur"], stdout=all_rows,
+                           stderr=subprocess.DEVNULL, timeout=300, check=True)
+        self.assertTrue((self.folder / "all.csv").read_text().startswith("before\narrived_at,"))
+
+    def test_an_endless_line_is_refused_early(self):
+        # Of ten gigabytes little more is taken than the longest line there may be.
+        for start in (b"", b"arrival_s,prompt_tokens,output_tokens\n0,", b'{"timestamp": 0, "input_length": ',
+                      b'[{"timestamp": "', b'{"conversations": [{"value": "'):
+            longest = 80 << 20
+            process = subprocess.Popen([BLOCKYARD, "trace", "info", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE)
+            taken = 0
+            try:
+                os.write(process.stdin.fileno(), start)
+                while taken < 10_000_000_000:
+                    taken += os.write(process.stdin.fileno(), b"7" * (1 << 16))
+            except BrokenPipeError:
+                pass
+            told = process.stderr.read().decode()
+            process.stdin.close()
+            process.stderr.close()
+            self.assertEqual(process.wait(timeout=300), 2, start)
+            self.assertRegex(told, r"<stdin>:\d+: the (line|JSON object) is longer than \d+ bytes")
+            self.assertLess(taken, longest, start)
+
+    def test_trace_convert_tells_what_was_left_out_and_where(self):
+        trace = self.write("a.csv", self.TRACE + "x,1,1,1\n20,0,7,1\n")
+        done = blockyard("trace", "convert", trace, self.folder / "out.csv", "--max-bad-rows", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"dropped +1 with zero_prompt")
+        self.assertRegex(done.stdout, r"malformed +1, left out:\n +.*a.csv:5:1: arrival_s: found")
+        lengths = self.write("b.csv", "num_prefill_tokens,num_decode_tokens\n5,6\n")
+        self.assertRegex(blockyard("trace", "convert", lengths, self.folder / "out.csv").stdout, r"untimed +1: ")
+
+    def test_a_file_that_cannot_be_written_fails_the_run_and_is_no_wrong_input(self):
+        trace = self.write("a.csv", self.TRACE)
+        done = blockyard("trace", "convert", trace, self.folder / "absent" / "out.csv")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("absent/out.csv: cannot be written: No such file or directory", done.stderr)
+
+    def test_an_unknown_format_is_told_before_anything_is_read(self):
+        done = blockyard("trace", "convert", self.folder / "absent.csv", self.folder / "out", "--to", "vidor")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('did you mean "vidur"?', done.stderr)
+        self.assertNotIn("absent.csv", done.stderr)
 
     def test_trace_convert_refuses_what_contradicts_itself(self):
         trace = self.write("a.csv", self.TRACE)

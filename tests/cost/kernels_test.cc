@@ -96,16 +96,49 @@ TEST_CASE("steps are padded to the size of their CUDA graph") {
   }
 }
 
+namespace {
+
+model::ModelSpec in(model::ElementType type) {
+  model::ModelSpec m = model::llama_3_8b();
+  m.dtype = type;
+  return m;
+}
+
+model::ModelSpec quantised(double bytes, std::optional<model::ElementType> activations) {
+  model::ModelSpec m = model::llama_3_8b();
+  m.quantization = model::Quantization{"some", bytes, {}, false, false, activations};
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint's GEMMs run in the format of its activations, where the GPU has it") {
+  using model::ElementType;
+  const model::GpuSpec old = a100().gpu;  // no fp8
+  const model::GpuSpec recent = h100().gpu;
+  CHECK(gemm_format(recent, model::llama_3_8b()) == GemmFormat::plain);
+  CHECK(gemm_format(recent, quantised(1, ElementType::fp8)) == GemmFormat::fp8);
+  CHECK(gemm_format(old, quantised(1, ElementType::fp8)) == GemmFormat::converted);
+  CHECK(gemm_format(old, quantised(1, ElementType::int8)) == GemmFormat::int8);
+  CHECK(gemm_format(recent, quantised(0.52, std::nullopt)) == GemmFormat::converted);
+  CHECK(gemm_format(recent, quantised(0.5625, ElementType::nvfp4)) == GemmFormat::converted);
+  // Twice the rate: bound by compute, half the time.
+  const CalibratedGpu g = ideal(1e15, 1e30);
+  const double flops = 2.0 * 4096 * 4096 * 4096;
+  CHECK(GemmRoofline::for_weights(g.gpu, g.calibration, quantised(1, ElementType::int8)).gemm(1, 4096, 4096, 4096, 1) ==
+        Approx(flops / 2e15));
+}
+
 TEST_CASE("weights of 8 bits: fp8 tensor cores where there are any, else converted on the way") {
   const CalibratedGpu h = h100();
   // 4096 rows, bound by compute: 2 M N K / (0.492 x 1979 TFLOP/s) + 6.77 us.
   const double flops = 2.0 * 4096 * 4096 * 4096;
-  CHECK(GemmRoofline::for_weights(h.gpu, h.calibration, model::ElementType::fp8).gemm(1, 4096, 4096, 4096, 1) ==
+  CHECK(GemmRoofline::for_weights(h.gpu, h.calibration, in(model::ElementType::fp8)).gemm(1, 4096, 4096, 4096, 1) ==
         Approx(flops / (0.492 * 1979e12) + 6.77e-6));
   const CalibratedGpu a = ideal(1e15, 1e30);
-  CHECK(GemmRoofline::for_weights(a.gpu, a.calibration, model::ElementType::int8).gemm(1, 4096, 4096, 4096, 1) ==
+  CHECK(GemmRoofline::for_weights(a.gpu, a.calibration, in(model::ElementType::int8)).gemm(1, 4096, 4096, 4096, 1) ==
         Approx(flops / (0.9 * 1e15)));
-  CHECK(GemmRoofline::for_weights(a.gpu, a.calibration, model::ElementType::bf16).gemm(1, 4096, 4096, 4096, 2) ==
+  CHECK(GemmRoofline::for_weights(a.gpu, a.calibration, in(model::ElementType::bf16)).gemm(1, 4096, 4096, 4096, 2) ==
         Approx(flops / 1e15));
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "sim/base/random.h"
-#include "sim/kv/eviction/policies.h"
+#include "sim/kv/eviction/keeping.h"
 #include "tests/kv/random_references.h"
 
 namespace blockyard::kv {
@@ -15,11 +15,11 @@ constexpr std::int64_t kSlots = 12;
 // Drives a policy with random calls that the contract allows, checks every answer, and returns what was evicted.
 class Driver {
  public:
-  Driver(const EvictionRow& row, std::uint64_t seed) : random_(seed, "driver") {
+  Driver(const EvictionRow& row, std::uint64_t seed, const KeepingRules& rules = {}) : random_(seed, "driver") {
     PolicyOptions options;
     options.capacity = options.slots = kSlots;
     options.ttl = SimTime(40);
-    policy_ = row.make(options);
+    policy_ = make_eviction(row, rules, options, Blocks(kSlots));
   }
 
   std::vector<BlockId> run(int calls) {
@@ -60,6 +60,7 @@ class Driver {
     r.parent = key < 3 ? kNoKey : key / 3;
     r.depth = static_cast<std::uint32_t>(key < 3 ? 0 : key < 9 ? 1 : 2);
     r.category = static_cast<std::uint32_t>(key % 2);
+    r.tenant = static_cast<std::uint32_t>(random_.integer(0, 2));
     r.now = now_;
     r.next_use = now_.count() + random_.integer(1, 50);
     return r;
@@ -136,6 +137,26 @@ TEST_CASE(
       const std::vector<BlockId> evicted = Driver(row, seed).run(600);
       CHECK(evicted.size() > 20);
       CHECK(Driver(row, seed).run(600) == evicted);
+    }
+  }
+}
+
+TEST_CASE("rules: under every policy that they go with, the same laws hold") {
+  const std::vector<KeepingRules> all{
+      {CacheAdmission::second_hit, Blocks(0), 0},   {CacheAdmission::tinylfu, Blocks(0), 0},
+      {CacheAdmission::always, Blocks(1), 0},       {CacheAdmission::always, Blocks(0), 0.4},
+      {CacheAdmission::second_hit, Blocks(1), 0.3}, {CacheAdmission::tinylfu, Blocks(2), 0.5},
+  };
+  for (const EvictionRow& row : eviction_policies()) {
+    for (const KeepingRules& rules : all) {
+      if (!why_not(row, rules).empty()) continue;
+      INFO(row.name << ", admission " << static_cast<int>(rules.admission) << ", pinned " << rules.pinned.count()
+                    << ", quota " << rules.quota);
+      for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        const std::vector<BlockId> evicted = Driver(row, seed, rules).run(400);
+        CHECK(evicted.size() > 10);
+        CHECK(Driver(row, seed, rules).run(400) == evicted);
+      }
     }
   }
 }

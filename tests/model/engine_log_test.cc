@@ -76,6 +76,92 @@ TEST_CASE("refusals") {
   CHECK(old.kv_tokens == Tokens(7'344));
 }
 
+TEST_CASE("the split of memory that vLLM prints from 0.11 on") {
+  const EngineLog log = read(
+      "(APIServer pid=1) INFO [api_server.py:1200] vLLM API server version 0.19.0\n"
+      "INFO [utils.py:200] non-default args: {'model': 'meta-llama/Llama-3.1-8B-Instruct', 'max_model_len': 8192, "
+      "'gpu_memory_utilization': 0.95, 'tensor_parallel_size': 2}\n"
+      "INFO [model.py:1500] Using max model len 8192\n"
+      "INFO [a/b.py:1] Estimated CUDA graph memory: 0.80 GiB total\n"
+      "INFO [w/gpu_worker.py:400] Free memory on device (78.60/79.19 GiB) on startup. Desired GPU memory utilization "
+      "is (0.95, 75.23 GiB). Actual usage is 14.99 GiB for weight, 1.89 GiB for peak activation, 0.25 GiB for "
+      "non-torch memory, and 0.84 GiB for CUDAGraph memory. Replace gpu_memory_utilization config with "
+      "`--kv-cache-memory=61000000000` (56.81 GiB) to fit into requested memory, or `--kv-cache-memory=64000000000` "
+      "(59.6 GiB) to fully utilize gpu memory. Current kv cache memory in use is 62395137393 bytes.\n");
+  CHECK(log.version == "0.19.0");
+  CHECK_FALSE(log.v0);
+  CHECK(log.model == "meta-llama/Llama-3.1-8B-Instruct");
+  CHECK(log.tp == 2);
+  CHECK(log.max_model_len == Tokens(8192));
+  CHECK(log.gpu_memory_utilization == 0.95);
+  CHECK(log.total_gib == 79.19);
+  CHECK(log.weights_gib == 14.99);
+  CHECK(log.activation_gib == 1.89);
+  CHECK(log.non_torch_gib == 0.25);
+  CHECK(log.cuda_graphs_gib == 0.84);
+  CHECK(*log.kv_gib == Approx(58.11));
+  CHECK(log.notes.empty());
+}
+
+TEST_CASE("the command line stands in a log too; a refusal without its second bracket") {
+  const EngineLog log = read(
+      "$ vllm serve Qwen/Qwen3-8B --tensor-parallel-size 4 --max-model-len=32768 --kv-cache-dtype fp8 "
+      "--gpu-memory-utilization 0.85 --max-num-batched-tokens 4096\n"
+      "ValueError: To serve at least one request with the model's max seq len (131072), 16.0 GiB KV cache is needed, "
+      "which is larger than the available KV cache memory (5.25 GiB).\n");
+  CHECK(log.model == "Qwen/Qwen3-8B");
+  CHECK(log.tp == 4);
+  CHECK(log.max_model_len == Tokens(32768));
+  CHECK(log.kv_cache_dtype == "fp8");
+  CHECK(log.gpu_memory_utilization == 0.85);
+  CHECK(log.max_num_batched_tokens == Tokens(4096));
+  CHECK(log.needed_gib == 16.0);
+  CHECK(log.kv_gib == 5.25);
+}
+
+TEST_CASE("vLLM 0.6's profile, and an engine of the first generation") {
+  const EngineLog log = read(
+      "INFO llm_engine.py:237] Initializing an LLM engine (v0.6.3.post1) with config: model='facebook/opt-13b', "
+      "speculative_config=None, max_seq_len=2048, tensor_parallel_size=1, pipeline_parallel_size=1, "
+      "kv_cache_dtype=auto\n"
+      "INFO worker.py:263] Memory profiling results: total_gpu_memory=79.10GiB initial_memory_usage=24.43GiB "
+      "peak_torch_memory=24.78GiB memory_usage_post_profile=24.51GiB non_torch_memory=0.27GiB kv_cache_size=46.13GiB "
+      "gpu_memory_utilization=0.90\n"
+      "INFO gpu_executor.py:122] # GPU blocks: 3779, # CPU blocks: 327\n");
+  CHECK(log.version == "0.6.3.post1");
+  CHECK(log.v0);
+  CHECK(log.total_gib == 79.10);
+  CHECK(log.non_torch_gib == 0.27);
+  CHECK(log.kv_gib == 46.13);
+  CHECK(log.gpu_memory_utilization == 0.90);
+  CHECK(log.kv_blocks == Blocks(3779));
+}
+
+TEST_CASE("other engines' lines of the KV cache") {
+  const EngineLog sglang = read(
+      "server_args=ServerArgs(model_path='meta-llama/Llama-3.1-8B', tp_size=2, kv_cache_dtype='auto')\n"
+      "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=70.00 GB, mem usage=7.53 GB.\n"
+      "KV Cache is allocated. #tokens: 459344, K size: 14.02 GB, V size: 14.02 GB\n"
+      "max_total_num_tokens=459344, chunked_prefill_size=8192, max_running_requests=2049, context_len=131072\n");
+  CHECK(sglang.model == "meta-llama/Llama-3.1-8B");
+  CHECK(sglang.tp == 2);
+  CHECK(sglang.weights_gib == 7.53);
+  CHECK(*sglang.kv_gib == Approx(28.04));
+  CHECK(sglang.kv_tokens == Tokens(459'344));
+  CHECK(sglang.max_model_len == Tokens(131'072));
+  const EngineLog trt = read("[TensorRT-LLM][INFO] Allocated 54.22 GiB for max tokens in paged KV cache (444192).\n");
+  CHECK(trt.kv_tokens == Tokens(444'192));
+  CHECK(trt.kv_gib == 54.22);
+}
+
+TEST_CASE("CUDA graphs of several ranks: the least, and the time is no memory") {
+  const EngineLog log = read(
+      "GPU KV cache size: 1,000 tokens\nGraph capturing finished in 20 secs, took 0.90 GiB\n"
+      "Graph capturing finished in 21 secs, took 0.84 GiB\nGraph capturing finished in 30 secs.\n");
+  CHECK(log.cuda_graphs_gib == 0.84);
+  CHECK(log.notes.size() == 1);
+}
+
 TEST_CASE("ranks that differ: the least, and a warning") {
   const EngineLog log = read(
       "GPU KV cache size: 107,824 tokens\nGPU KV cache size: 107,312 tokens\nGPU KV cache size: "

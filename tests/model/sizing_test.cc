@@ -174,7 +174,7 @@ TEST_CASE("pipeline stages: the one with the fewest blocks binds") {
   REQUIRE(s.stages.size() == 4);
   for (const StageSize& stage : s.stages) {
     CHECK(stage.stage.layers() == 8);
-    CHECK(stage.blocks >= s.kv_blocks);
+    CHECK(stage.budget.blocks >= s.kv_blocks);
   }
   CHECK(s.bytes_per_token == Bytes(131'072 / 4));
   CHECK(s.bytes_per_token_of_replica == Bytes(131'072));

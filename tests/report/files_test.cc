@@ -73,7 +73,7 @@ metrics::Collector collector_of(int requests) {
 std::string message_of_failure(const fs::path& dir, const metrics::Collector& collector) {
   try {
     write_reports(dir, example_summary(), collector);
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   FAIL("nothing went wrong");

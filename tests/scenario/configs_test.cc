@@ -55,6 +55,7 @@ Schema scenario_keys() {
                           .reservations = {{"max_model_len", ""}, {"max_tokens", ""}, {"oracle", ""}},
                           .placements = {{"buddy", ""}, {"first_fit", ""}},
                           .evictions = {{"lru", ""}, {"fifo", ""}},
+                          .cache_admissions = {{"always", ""}, {"tinylfu", ""}},
                           .kv_dtypes = kElementTypes,
                           .preemption_modes = {{"recompute", ""}},
                           .victims = {{"engine", ""}},

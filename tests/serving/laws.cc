@@ -32,6 +32,7 @@ class Laws {
     of_memory();
     of_swaps();
     of_time_series();
+    of_tiers();
     return broken_;
   }
 
@@ -249,6 +250,29 @@ class Laws {
            out);
     expect(s_.swap.engine_waited_s <= s_.makespan_s + 1e-9, "waited {} s for the link in {} s", s_.swap.engine_waited_s,
            s_.makespan_s);
+  }
+
+  // What the prefix cache found adds up, and no tier below the GPU or link to it did more than it can.
+  void of_tiers() {
+    if (!s_.prefix_cache_work) return;
+    const metrics::PrefixCacheWork& work = *s_.prefix_cache_work;
+    expect(work.hit_tokens() == s_.prefix_cache.hit_tokens, "found {} tokens by cause, {} in all", work.hit_tokens(),
+           s_.prefix_cache.hit_tokens);
+    std::int64_t below = 0;
+    for (const TierLedger& tier : work.ledger.tiers) {
+      below += tier.hit_tokens;
+      expect(0 <= tier.used_blocks && tier.used_blocks <= tier.capacity_blocks &&
+                 tier.prefetched_blocks <= tier.read_blocks,
+             "{}: {} of {} blocks used, {} of {} read prefetched", tier.name, tier.used_blocks, tier.capacity_blocks,
+             tier.prefetched_blocks, tier.read_blocks);
+    }
+    expect(below == work.ledger.hit_tokens[static_cast<std::size_t>(HitCause::host_tier)],
+           "found {} tokens below the GPU, {} by tier", work.ledger.hit_tokens[3], below);
+    for (const metrics::PrefixCacheWork::LinkUse& link : work.tier_links) {
+      expect(link.out_busy_share >= 0 && link.out_busy_share <= 1 + 1e-9 && link.in_busy_share >= 0 &&
+                 link.in_busy_share <= 1 + 1e-9,
+             "a tier's link is busy {} out, {} in", link.out_busy_share, link.in_busy_share);
+    }
   }
 
   void of_time_series() {

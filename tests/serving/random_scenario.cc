@@ -35,8 +35,9 @@ std::string victim() {
 }
 
 // `most_samples`: of a request; 1 = the trace has no column for them.
-std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::int64_t most_samples) {
-  const bool sessions = number(0, 3) == 0;
+std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::int64_t most_samples, Loop loop) {
+  const bool delays = loop == Loop::closed && number(0, 3) > 0;
+  const bool sessions = delays || number(0, 3) == 0;
   const bool several = most_samples > 1;
   std::vector<Row> rows;
   SimTime arrival;
@@ -52,11 +53,23 @@ std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::i
     std::string rest = fmt::format(",{},{},{}", declared, number(0, 2), number(0, 2));
     rest += sessions ? fmt::format(",{},{},{}", number(0, 2), number(1, 3), number(0, max_model_len / 2)) : "";
     rest += several ? fmt::format(",{}", number(1, most_samples)) : "";
+    rest += delays ? one_of(",", ",0", ",0.000000001", ",0.01", ",0.025", ",3") : "";
     rows.push_back({arrival, number(1, longest), output, rest});
   }
   const std::string columns =
       sessions ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens" : ",max_tokens,priority,tenant";
-  return std::make_shared<TraceFile>(rows, several ? columns + ",n" : columns);
+  return std::make_shared<TraceFile>(rows, columns + (several ? ",n" : "") + (delays ? ",delay_s" : ""));
+}
+
+void add_clients(Lines& out, bool generated) {
+  out.add("  clients:");
+  if (!generated && number(0, 1) == 0) {
+    out.add("    users: {}\n    think_time: {}\n    think_cv: {}", number(1, 9),
+            one_of("0 s", "1 ns", "10 ms", "0.3 s"), one_of("0", "1", "3"));
+    return;
+  }
+  out.add("    mode: {}", one_of("auto", "open", "sessions"));
+  out.add("    max_concurrency: {}", one_of("unlimited", "1", "2", "7"));
 }
 
 void add_generated(Lines& out, std::int64_t max_model_len) {
@@ -130,13 +143,29 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
                                    ? "lru"
                                    : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
-  out.add("prefix_cache: {{enable: {}, eviction: {}, ttl: {}}}",
-          prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"));
+  const bool rules = scheduler != "vllm-v0" && eviction != "opt" && eviction != "ttl" && eviction != "queue_aware";
+  out.add("prefix_cache:\n  enable: {}\n  eviction: {}\n  ttl: {}\n  admission: {}\n  pin: {}\n  quota: {}\n  salt: {}",
+          prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"),
+          rules ? one_of("always", "always", "second_hit", "tinylfu") : "always",
+          rules ? one_of("none", "none", "16 tokens") : "none", rules ? one_of("none", "none", "0.2", "1") : "none",
+          one_of("none", "none", "tenant", "request"));
+  if (rules && number(0, 2) == 0) {
+    const auto write = [] { return one_of("write_through", "write_back", "on_eviction"); };
+    out.add("  tiers:");
+    out.add("    host: {{size: {}, eviction: {}, write: {}}}", one_of("20 MiB", "200 MiB", "4 GiB"),
+            one_of("lru", "fifo", "sieve"), write());
+    if (number(0, 2) == 0) {
+      out.add("    nvme: {{size: {}, write: {}, bandwidth: {}}}", one_of("20 MiB", "2 GiB"), write(),
+              one_of("7 GB/s", "50 MB/s"));
+    }
+    out.add("    load: {}", one_of("cheapest", "always"));
+    out.add("    prefetch: {}", one_of("never", "on_arrival"));
+  }
 }
 
 }  // namespace
 
-RandomScenario random_scenario() {
+RandomScenario random_scenario(Loop loop) {
   const std::int64_t max_model_len = number(4, 200);
   RandomScenario scenario;
   Lines out;
@@ -173,9 +202,12 @@ RandomScenario random_scenario() {
     out.add("  decoding: {}\n  beam_switch: {}", one_of("sample", "beam_search"), one_of("1", "0.3", "0"));
     out.add("  n: {}", one_of("recorded", "recorded", "1", "2", "5"));
   }
-  if (number(0, 3) > 0) {
-    scenario.trace = random_trace(max_model_len, several ? number(2, 6) : 1);
-    out.add("  trace: {{file: {}, rate_scale: {}}}", scenario.trace->path(), one_of("1", "1", "0.7", "3"));
+  const bool generated = number(0, 3) == 0;
+  if (loop == Loop::closed) add_clients(out, generated);
+  if (!generated) {
+    scenario.trace = random_trace(max_model_len, several ? number(2, 6) : 1, loop);
+    out.add("  trace: {{file: {}, rate_scale: {}}}", scenario.trace->path(),
+            loop == Loop::closed ? "1" : one_of("1", "1", "0.7", "3"));
   } else {
     add_generated(out, max_model_len);
   }

@@ -14,7 +14,10 @@ struct RandomScenario {
   std::shared_ptr<const TraceFile> trace;  // nullptr: its workload is generated
 };
 
+// Whether clients may wait for answers: sessions with delays, users, a limit of requests out at once.
+enum class Loop { open, closed };
+
 // Within a property of RapidCheck only.
-[[nodiscard]] RandomScenario random_scenario();
+[[nodiscard]] RandomScenario random_scenario(Loop loop = Loop::open);
 
 }  // namespace blockyard::serving_tests

@@ -102,6 +102,33 @@ TEST_CASE("sessions and shared beginnings share without ids") {
   CHECK(kv::ReuseDistances(trace.references).reused_tokens() == 96 + 32);
 }
 
+TEST_CASE("answers are found by the next turn of their session, but for the last token, which is never computed") {
+  const std::string file =
+      written("blockyard_cache_answers.csv",
+              "arrival_s,prompt_tokens,output_tokens,session\n0,100,28,7\n1,200,10,7\n2,210,5,7\n");
+  const CacheTrace trace = read_cache_trace(file, {.lookup = kv::Lookup::full, .answers = true});
+  CHECK(trace.references.blocks() == 7 + 13 + 14);
+  CHECK(trace.references.prompt_tokens() == Tokens(510));
+  // 127 tokens are computed of the first turn, 7 full blocks; 209 of the second, 13.
+  CHECK(kv::ReuseDistances(trace.references).reused_tokens() == 112 + 208);
+  kv::CacheRunOptions options;
+  options.capacity = 100;
+  CHECK(kv::find_eviction("lru")->run(trace.references, options).hit_tokens == 112 + 208);
+  CHECK(kv::find_eviction("opt")->run(trace.references, options).hit_tokens == 112 + 208);
+}
+
+TEST_CASE("a salt keeps tenants apart") {
+  const std::string file = written("blockyard_cache_salt.csv",
+                                   "arrival_s,prompt_tokens,output_tokens,tenant,prefix_id,prefix_tokens\n"
+                                   "0,64,5,a,3,64\n1,64,5,b,3,64\n2,64,5,a,3,64\n");
+  const auto reused = [&](serving::CacheSalt salt) {
+    return kv::ReuseDistances(read_cache_trace(file, {.salt = salt}).references).reused_tokens();
+  };
+  CHECK(reused(serving::CacheSalt::none) == 128);
+  CHECK(reused(serving::CacheSalt::tenant) == 64);
+  CHECK(reused(serving::CacheSalt::request) == 0);
+}
+
 TEST_CASE("shared by depth adds up to all tokens and to the ideal") {
   const std::string file = written("blockyard_cache_depth.jsonl",
                                    "{\"timestamp\":0,\"input_length\":1300,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"

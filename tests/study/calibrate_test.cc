@@ -107,3 +107,22 @@ TEST_CASE("too few requests, and cost models without constants, are refused") {
   run.requests.resize(20);
   CHECK_THROWS_AS(calibrate(engine_with(), kConfigs, run, how), InputError);
 }
+
+TEST_CASE("each of the two verdicts is one run, and calibration can be interrupted in them too") {
+  const MeasuredRun run = measured_on(engine_with({"cost.host_time=2 ms"}));
+  CalibrateOptions how{.fit = {"host_time"}, .holdout = 0.25, .leave_out_first = 0, .go_on = {}};
+  int asked_of = -1;
+  int runs = 0;
+  how.go_on = [&](int number) {
+    if (number != asked_of) ++runs;
+    asked_of = number;
+    return true;
+  };
+  const Calibrated whole = calibrate(engine_with(), kConfigs, run, how);
+  CHECK_FALSE(whole.interrupted);
+  CHECK(runs == whole.runs + 1);  // asked before the first run, and with one more in each
+  CHECK(whole.fitted_before.compared == 150);
+  CHECK(whole.before.compared == 50);
+  how.go_on = [&](int number) { return number < whole.runs - 1; };
+  CHECK(calibrate(engine_with(), kConfigs, run, how).interrupted);
+}

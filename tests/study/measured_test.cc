@@ -59,6 +59,17 @@ TEST_CASE("arrivals that were measured go before those that were planned, and a 
   CHECK(run.requests[1].content == Content{{80, 16}, {112, 16}, {144, 8}});  // cut at the prompt's end
 }
 
+TEST_CASE("a file of blocks that does not match the requests is a fault, not ignored") {
+  const workload::TraceFolder folder;
+  folder.write("m.blocks.csv", "request_id,block_ids\n1,5 6\n0,5 7 9\n");
+  const std::string rows = "arrival_s,prompt_tokens,output_tokens,e2e_s";
+  const std::string nameless = folder.write("m.csv", rows + "\n0,40,2,1\n");
+  CHECK(faults_of(nameless).find(":1:1: beside it is a file of blocks") != std::string::npos);
+  const std::string other = folder.write("m.csv", rows + ",request_id\n0,40,2,1,0\n0,40,2,1,7\n");
+  CHECK(faults_of(other).find(":3:10: request_id: expected a request that the file of blocks beside it names") !=
+        std::string::npos);
+}
+
 TEST_CASE("every fault of a measured CSV is told with its place") {
   const workload::TraceFolder folder;
   const std::string path = folder.write(
@@ -74,6 +85,16 @@ TEST_CASE("every fault of a measured CSV is told with its place") {
             .find("need the column(s) output_tokens, ttft_s or e2e_s") != std::string::npos);
   CHECK(faults_of(folder.write("o.csv", "arrival_s,prompt_tokens,output_tokens,e2e_s\n"))
             .find("no request that was served") != std::string::npos);
+}
+
+TEST_CASE("a first token after the last is no measurement; a clock that counts from 1970 is one") {
+  const workload::TraceFolder folder;
+  CHECK(faults_of(folder.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n0,1,3,2,1\n"))
+            .find(":2:7: ttft_s: expected no more than e2e_s") != std::string::npos);
+  const MeasuredRun run =
+      read_measured(folder.write("r.json", R"({"input_lens": [10, 20], "output_lens": [3, 1], "ttfts": [0.25, 0.5],
+          "itls": [[0.1, 0.2], []], "start_times": [1764460800.5, 1764460800.0]})"));
+  CHECK(run.requests[1].arrival == SimTime(500'000'000));
 }
 
 TEST_CASE("the result of vllm bench serve") {

@@ -115,3 +115,30 @@ TEST_CASE("the report names both sides, and the JSON has every error by name") {
   CHECK(json["error_pct"]["ttft_mean"].get<double>() == Approx(-20));
   CHECK(json["times"]["e2e_s"]["measured"]["count"] == 60);
 }
+
+TEST_CASE("the figures of a validation are known before it is run") {
+  const scenario::Document document = an_engine();
+  const MeasuredRun run = simulated(document);
+  std::vector<std::string> names;
+  for (const SignedError& e : errors_of(validate(document, kConfigs, run, {}))) names.push_back(e.name);
+  CHECK(figure_names(run) == names);
+  MeasuredRun unknown = run;
+  for (MeasuredRequest& r : unknown.requests) {
+    r.ttft.reset();
+    r.tpot_ns.reset();
+    r.e2e.reset();
+  }
+  CHECK(figure_names(unknown).empty());
+}
+
+TEST_CASE("requests that only the measured server served are told, with the reason") {
+  const scenario::Document document = an_engine();
+  MeasuredRun run = simulated(document);
+  run.requests[3].prompt_tokens = Tokens(1'000'000);
+  const Validation v = validate(document, kConfigs, run, {});
+  CHECK(v.compared == 59);
+  CHECK(print_validation(v).find("not served  in the simulation: 1 rejected: prompt_too_long") != std::string::npos);
+  CHECK(validation_json(v)["simulated"]["rejected"] == 1);
+  CHECK(print_validation(validate(document, kConfigs, simulated(document), {})).find("not served") ==
+        std::string::npos);
+}

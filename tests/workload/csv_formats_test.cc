@@ -9,6 +9,19 @@
 namespace blockyard::workload {
 namespace {
 
+TEST_CASE("the first request of a session that is kept waits for no answer, nor does one without a session") {
+  const ReadTrace read = read_text(
+      "arrival_s,prompt_tokens,output_tokens,session,delay_s\n0,5,0,1,\n1,5,5,1,0.5\n2,5,5,1,0.5\n3,5,5,,0.5\n"
+      "4,5,5,4294967295,0.5\n5,5,5,4294967295,0.5\n");
+  REQUIRE(read.requests.size() == 5);
+  CHECK(read.requests[0].delay == kAtArrival);  // the row above it is left out: it had no answer
+  CHECK(read.requests[1].delay == SimTime(500'000'000));
+  CHECK(read.requests[2].delay == kAtArrival);
+  CHECK(read.requests[3].delay == kAtArrival);
+  CHECK(read.requests[4].delay == SimTime(500'000'000));
+  CHECK(read.report.waiting == 2);
+}
+
 constexpr const char* kAzure2023 =
     "TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 "
     "18:15:50.9951690,396,109\r\n2023-11-16 18:15:51.2224670,879,55";

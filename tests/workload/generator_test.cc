@@ -42,7 +42,14 @@ LengthSpec geometric(double mean) {
 
 GeneratorSpec spec_of(std::int64_t requests, LengthSpec prompt, LengthSpec output, std::string process = "poisson",
                       double rate_per_s = 5) {
-  return {requests, {std::move(process), rate_per_s}, std::move(prompt), std::move(output), std::nullopt, 7};
+  GeneratorSpec spec;
+  spec.requests = requests;
+  spec.arrivals.process = std::move(process);
+  spec.arrivals.rate_per_s = rate_per_s;
+  spec.prompt_tokens = std::move(prompt);
+  spec.output_tokens = std::move(output);
+  spec.seed = 7;
+  return spec;
 }
 
 std::vector<Request> generate(const GeneratorSpec& spec) {
@@ -206,7 +213,9 @@ TEST_CASE("every name of the tables has a doc, keys and a refusal of the empty s
     CHECK_FALSE(entry.doc.empty());
     CHECK_FALSE(entry.keys.empty());
     Diagnostics errors;
-    entry.check({std::string(entry.name), 0}, errors);
+    ArrivalSpec empty;
+    empty.rate_per_s = 0;
+    entry.check(empty, errors);
     CHECK_FALSE(errors.empty());
   }
   for (const LengthEntry& entry : length_distributions()) {

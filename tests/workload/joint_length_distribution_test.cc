@@ -101,8 +101,8 @@ TEST_CASE("a histogram that is none says what is wrong, line by line") {
   CHECK(told.find(":2:9: count: found \"many\"") != std::string::npos);
   CHECK(told.find(":3: prompt_from: found 5, above prompt_to: 4") != std::string::npos);
   CHECK(told.find(":4: mean_prompt: found 9, expected 1 to 3") != std::string::npos);
-  CHECK(told.find(":5: the row has 3 fields, the header 7") != std::string::npos);
-  CHECK(told.find(":6:1: prompt_from: found \"0\", expected a positive number") != std::string::npos);
+  CHECK(told.find(":5:1: found 3 fields, expected 7 as in the header") != std::string::npos);
+  CHECK(told.find(":6:1: prompt_from: found \"0\", expected 1 or more") != std::string::npos);
   CHECK(refusal("prompt_from,prompt_too,output_from,output_to,count\n1,1,1,1,1\n").find("did you mean") !=
         std::string::npos);
   CHECK(refusal(kHeader).find("holds no counted request") != std::string::npos);

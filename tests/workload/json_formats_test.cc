@@ -158,6 +158,105 @@ TEST_CASE("vllm-bench: arrays by request, failed ones left out, counts that diff
         std::string::npos);
 }
 
+TEST_CASE("null is no ids, an empty list is none of them, and a key comes once") {
+  for (const char* row :
+       {R"({"chat_id":0,"timestamp":0,"input_length":20,"output_length":4,"hash_ids":null})",
+        R"({"timestamp":0,"input_length":20,"output_length":4,"hash_ids":null})",
+        R"({"arrival_s":0,"prompt_tokens":20,"output_tokens":4,"hash_ids":null})",
+        R"({"id":"a","t":0,"in":20,"out":4,"hash_ids":null})",
+        R"({"timestamp":0,"input_length":20,"output_length":4,"trace_block_size":16,"input_sequence_hashes":null})"}) {
+    INFO(row);
+    CHECK(read_text(row).report.prefix_ids == 0);
+  }
+  CHECK(error_of(R"({"timestamp":0,"input_length":20,"output_length":4,"hash_ids":[]})")
+            .find("hash_ids: found 0 ids, expected 1") != std::string::npos);
+  CHECK(error_of(R"({"timestamp":0,"input_length":20,"output_length":4,"hash_ids":[1],"hash_ids":[1]})")
+            .find("hash_ids: given twice") != std::string::npos);
+  CHECK(error_of(R"({"timestamp":0,"input_length":20,"output_length":4,"hash_ids":7})") ==
+        "trace:1:52: hash_ids: found \"7\", expected an array");
+}
+
+TEST_CASE("a record that is refused does not say how large blocks are") {
+  TraceOptions options;
+  options.max_bad_rows = 1;
+  const ReadTrace own = read_text(
+      R"({"arrival_s":0,"prompt_tokens":20,"output_tokens":4,"block_tokens":64,"hash_ids":[0,1]}
+{"arrival_s":1,"prompt_tokens":20,"output_tokens":4,"block_tokens":16,"hash_ids":[0,1]})",
+      options);
+  CHECK(own.requests.size() == 1);
+  CHECK(own.report.hash_block == 16);
+  CHECK(own.report.first_bad_rows.size() == 1);
+  const ReadTrace dynamo = read_text(
+      R"({"timestamp":0,"input_length":20,"output_length":4,"trace_block_size":64,"input_sequence_hashes":[1,2]}
+{"timestamp":0,"input_length":20,"output_length":4,"trace_block_size":16,"input_sequence_hashes":[1,2]})",
+      options);
+  CHECK(dynamo.requests.size() == 1);
+  CHECK(dynamo.report.hash_block == 16);
+}
+
+TEST_CASE("rows that are left out and have no time do not stretch the trace to the epoch") {
+  const ReadTrace dynamo = read_text(
+      R"({"event_type":"request_end","agent_context":{"session_id":"s"},"request":{"request_received_ms":1700000000000,"input_tokens":13,"output_tokens":9}}
+{"event_type":"tool_end","agent_context":{"session_id":"s"},"tool":{"name":"x"}}
+{"event_type":"request_end","agent_context":{"session_id":"s"},"request":{"request_received_ms":1700000002000,"input_tokens":13,"output_tokens":9}}
+)");
+  CHECK(dynamo.report.row_span == SimTime(2'000'000'000));
+  CHECK(dynamo.report.timed_rows == 2);
+  const ReadTrace log = read_text(
+      R"({"created":1700000000,"usage":{"prompt_tokens":10,"completion_tokens":5}}
+{"error":{"code":500},"usage":{"prompt_tokens":10,"completion_tokens":0}}
+{"created":1700000003,"usage":{"prompt_tokens":10,"completion_tokens":5}})");
+  CHECK(log.report.row_span == SimTime(3'000'000'000));
+  CHECK(log.report.timed_rows == 2);
+}
+
+TEST_CASE("llmservingsim: a prompt has as many tokens as it says") {
+  CHECK(error_of(R"({"input_toks":5,"output_toks":4,"arrival_time_ns":1000,"input_tok_ids":[7,8,9]})") ==
+        "trace:1:56: input_tok_ids: found 3 ids, expected 5 as input_toks says");
+  CHECK(error_of(R"({"arrival_time_ns":9,"sub_requests":[{"input_tok_ids":[1,2,3,4],"input_toks":3,"output_toks":4}]})")
+            .find("found 4 ids, expected 3") != std::string::npos);
+}
+
+TEST_CASE("openai logs: created is in seconds, however it is quoted; other units by their keys") {
+  const ReadTrace read = read_text(
+      R"({"created":1700000000,"usage":{"prompt_tokens":10,"completion_tokens":5}}
+{"created":"1700000001","usage":{"prompt_tokens":10,"completion_tokens":5}}
+{"created_at":"1700000002.5","usage":{"prompt_tokens":10,"completion_tokens":5}}
+{"timestamp_ms":"1700000003250","usage":{"prompt_tokens":10,"completion_tokens":5}}
+{"timestamp":"1700000004000000001","usage":{"prompt_tokens":10,"completion_tokens":5}}
+)");
+  REQUIRE(read.requests.size() == 5);
+  CHECK(read.requests[1].arrival == SimTime(1'000'000'000));
+  CHECK(read.requests[2].arrival == SimTime(2'500'000'000));
+  CHECK(read.requests[3].arrival == SimTime(3'250'000'000));
+  CHECK(read.requests[4].arrival == SimTime(4'000'000'001));
+  CHECK(error_of(R"({"created":"1700000000000","usage":{"prompt_tokens":10,"completion_tokens":5}})")
+            .find("created: found \"1700000000000\", too large") != std::string::npos);
+}
+
+TEST_CASE("what is no JSON is said in our words, with its place") {
+  const std::string first = "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n";
+  const auto second = [&](std::string_view line) { return error_of(first + std::string(line)); };
+  CHECK(second("nothing") == "trace:2:1: not a JSON object: another kind of value than expected");
+  CHECK(second("{\"timestamp\": 0, \"input_length") ==
+        "trace:2:1: not a JSON object: a string without its closing quote");
+  CHECK(second("{\"timestamp\": 0, \"input_length\" 7}").find("trace:2:2: not a JSON object: a bracket, a comma") == 0);
+  CHECK(second("{\"timestamp\": \"\xff\"}") == "trace:2:1: not a JSON object: bytes that are not UTF-8");
+}
+
+TEST_CASE("JSON whose first line is cut off is told as such") {
+  const std::string line = R"({"timestamp": 0, "input_length": 10, "output_length": 1})";
+  CHECK(error_of(line.substr(0, 12)).find("trace:1: the file ends inside its first JSON record; found") == 0);
+  CHECK(error_of(line.substr(9) + "\n" + line + "\n")
+            .find("trace:1: the front of the first line is missing: the lines below it are JSON; found") == 0);
+  const std::string behind = line.substr(0, line.size() - 1) + "\n" + line + "\n";
+  CHECK(error_of(behind).find("trace:1:") == 0);
+  TraceOptions options;
+  options.max_bad_rows = 1;
+  CHECK(read_text(behind, options).requests.size() == 1);
+  CHECK(read_text(behind, options).report.format == "mooncake");
+}
+
 TEST_CASE("JSON documents: records over several lines keep their places in errors") {
   const std::string open = "[\n {\"arrival_s\": 0, \"prompt_tokens\": 1, \"output_tokens\": 1},\n ";
   CHECK(read_text(open + "{\"arrival_s\": 1,\n\"prompt_tokens\": 2, \"output_tokens\": 1}\n]\n").requests.size() == 2);

@@ -1,6 +1,7 @@
 #include "sim/workload/max_tokens.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "tests/workload/trace_fixture.h"
 
@@ -29,6 +30,33 @@ TEST_CASE("each max_tokens rule declares what it says and changes nothing else")
   CHECK(declared({MaxTokensKind::factor, Tokens(0), 1.5}) == Counts{11, 450});
   CHECK(declared({MaxTokensKind::factor, Tokens(0), 0.01}) == Counts{1, 3});
   CHECK(declared({MaxTokensKind::model_limit, Tokens(0), 1, Tokens(4096)}) == Counts{3996, 1});
+}
+
+TEST_CASE("the noise on a factor has a mean of 1 and its CV, and is the same for one seed") {
+  constexpr std::int64_t kRequests = 40'000;
+  const auto declare = [](std::uint64_t seed) {
+    Request request;
+    request.prompt_tokens = Tokens(100);
+    request.output_tokens = Tokens(100'000);
+    MaxTokensRule rule{.kind = MaxTokensKind::factor, .factor = 2};
+    rule.noise_cv = 0.5;
+    rule.seed = seed;
+    const auto source = with_max_tokens(std::make_unique<ListSource>(std::vector<Request>(kRequests, request)), rule);
+    return read_all(*source);
+  };
+  const std::vector<Request> requests = declare(3);
+  double sum = 0;
+  double squares = 0;
+  for (const Request& r : requests) {
+    const double noise = static_cast<double>(r.max_tokens.count()) / 200'000;
+    sum += noise;
+    squares += noise * noise;
+  }
+  const double mean = sum / kRequests;
+  CHECK(std::abs(mean - 1) <= 4.5 * 0.5 / std::sqrt(kRequests));
+  CHECK(std::sqrt(squares / kRequests - mean * mean) == Approx(0.5).epsilon(0.05));
+  CHECK(declare(3)[7].max_tokens == requests[7].max_tokens);
+  CHECK(declare(4)[7].max_tokens != requests[7].max_tokens);
 }
 
 TEST_CASE("max_tokens rules refuse values out of range") {

@@ -160,7 +160,7 @@ TEST_CASE("the rate scale divides arrivals, each rounded by itself") {
   options.rate_scale = 0.5;
   CHECK(read_text(text, options).requests[999].arrival == SimTime(1'998'000'000'000));
   options.rate_scale = 1e-300;
-  CHECK(error_of(text, options) == "trace: rate_scale 1e-300 stretches the trace beyond 200 years");
+  CHECK(error_of(text, options) == "trace: a rate scale of 1e-300 stretches the trace beyond 200 years");
 }
 
 TEST_CASE("options out of range are told together") {

@@ -42,6 +42,9 @@ TEST_CASE("burstgpt: failures are dropped and counted, inserted columns change n
   const ReadTrace sessions = read_text(third);
   CHECK(sessions.requests[0].session == 1);
   CHECK(sessions.requests[1].session == 0);
+  // What a prompt repeats of its session is not told.
+  CHECK(sessions.requests[0].reused_tokens == 0);
+  CHECK(sessions.requests[1].reused_tokens == kWholeSession);
 }
 
 TEST_CASE("vidur: seconds, or lengths alone that have no times") {
@@ -65,6 +68,40 @@ TEST_CASE("splitwise: seconds, the application as tenant") {
   CHECK(read.requests[0].tenant == 1);
   CHECK(read.requests[1].tenant == 2);
   CHECK(read.requests[1].arrival == SimTime(2'000'000'000));
+}
+
+TEST_CASE("splitwise: other types than inference of a language model are no requests") {
+  const ReadTrace read = read_text(
+      "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size\n0,2,0,1,1,4096,32\n"
+      "1,1,0,3,1,2048,8\n2,,0,4,1,2048,8\n");
+  CHECK(read.requests.size() == 2);
+  CHECK(read.report.dropped_by_reason[static_cast<std::size_t>(DropReason::not_a_request)] == 1);
+}
+
+TEST_CASE("without a header the columns are those of the format's own files, in their order") {
+  const std::vector<std::pair<std::string, std::string>> rows{{"azure", "2023-11-16 18:15:46.6805900,374,44"},
+                                                              {"azure-lmm", "2025-01-01 00:00:00+00:00,2,374,44"},
+                                                              {"blockyard", "0.5,374,44"},
+                                                              {"burstgpt", "5,ChatGPT,374,44,418,Conversation log"},
+                                                              {"splitwise", "0,2,0,1,1,374,44"},
+                                                              {"tracelab-replay", "0,117,0,0,374,44,300"},
+                                                              {"vidur", "0.5,374,44"}};
+  for (const auto& [format, row] : rows) {
+    INFO(format);
+    TraceOptions options;
+    options.format = format;
+    options.header = false;
+    const ReadTrace read = read_text(row, options);
+    REQUIRE(read.requests.size() == 1);
+    CHECK(read.requests[0].prompt_tokens == Tokens(374));
+    CHECK(read.requests[0].output_tokens == Tokens(44));
+  }
+  TraceOptions options;
+  options.format = "splitwise";
+  options.header = false;
+  CHECK(error_of("1,4096,32\n", options) ==
+        "trace:1:10: the row has 3 of 7 fields (without a header: "
+        "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size)");
 }
 
 TEST_CASE("tracelab replay: prompts are whole, a round waits for the tool behind the round before") {
@@ -113,6 +150,12 @@ TEST_CASE(
             .find("trace:2:1: found \"time_unitt: us\", expected a key") == 0);
   CHECK(error_of("trace_version: 2\ntime_unit: ms\n" + rows) ==
         "trace:2:1: time_unit: found \"ms\", expected microseconds");
+  for (const char* header :
+       {"# made by hand\n---\ntrace_version: 2\n", "time_unit: \"us\"  # not ms\ntrace_version: 2\n",
+        "\"trace_version\": 2\n'time_unit': 'us' # \"x\"\n"}) {
+    INFO(header);
+    CHECK(read_text(header + rows).report.format == "blis");
+  }
   CHECK(error_of("trace_version: 2\n") == "trace: no columns arrival_time_us, input_tokens and output_tokens");
 }
 

@@ -10,7 +10,8 @@ TEST_CASE("the shipped quickstart trace is what its stated parameters generate")
   GeneratorSpec spec;
   spec.seed = 1;
   spec.requests = 2000;
-  spec.arrivals = {"poisson", 5.53};
+  spec.arrivals.process = "poisson";
+  spec.arrivals.rate_per_s = 5.53;
   spec.prompt_tokens.distribution = "lognormal";
   spec.prompt_tokens.mean = 1154.7;
   spec.prompt_tokens.cv = 0.69;

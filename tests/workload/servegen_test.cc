@@ -81,6 +81,13 @@ TEST_CASE("what is wrong with a servegen client is told") {
   CHECK_THROWS_WITH(read_client(folder, row, "{}"), Catch::Contains("has no lengths"));
   CHECK_THROWS_WITH(read_client(folder, row + row), Catch::Contains("begins no later than the one before"));
   CHECK_THROWS_AS(read_client(folder, row, "{\"0\": 7}"), InputError);
+  // All at once: two rows, two tables.
+  CHECK_THROWS_WITH(read_client(folder, row + "1,2,1,Pareto,1,0.5\n2,2,1,Gamma,1,5\n",
+                                "{\"0\": {\"input_tokens\": \"{1: x}\",\n \"output_tokens\": \"{1}\"}}"),
+                    Catch::Contains("chunk-5-trace.csv:2:1: found") &&
+                        Catch::Contains("chunk-5-trace.csv:3:1: found") &&
+                        Catch::Contains("chunk-5-dataset.json:1:8: found \"1: x\"") &&
+                        Catch::Contains("chunk-5-dataset.json:2:2: found \"1\""));
 }
 
 }  // namespace

@@ -45,6 +45,20 @@ std::string two_days(const TraceFolder& folder) {
   return folder.write("days.csv", text);
 }
 
+TEST_CASE("a scale that stretches a trace beyond 64 bits of ns is refused, for arrivals and for think times") {
+  const TraceFolder folder;
+  const std::string path =
+      folder.write("t.csv", "arrival_s,prompt_tokens,output_tokens,session,delay_s\n0,1,1,1,\n1,1,1,1,2\n");
+  TraceEdits edits;
+  edits.rate_scale = 1e-300;
+  CHECK_THROWS_WITH(edit(path, edits), "a rate scale of 1e-300 stretches the trace beyond 200 years");
+  edits.rate_scale = 0.5;
+  edits.scale_delays = true;
+  const Edited slower = edit(path, edits);
+  CHECK(slower.requests[1].arrival == SimTime(2'000'000'000));
+  CHECK(slower.requests[1].delay == SimTime(4'000'000'000));
+}
+
 TEST_CASE("windows: seconds from the first request, times of day, hours past midnight, dates; the end is outside") {
   const TraceFolder folder;
   const std::string path = two_days(folder);

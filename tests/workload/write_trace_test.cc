@@ -5,8 +5,10 @@
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 #include <stdexcept>
 
+#include "sim/base/pending_file.h"
 #include "sim/workload/block_names.h"
 #include "tests/workload/trace_fixture.h"
 
@@ -70,6 +72,7 @@ std::string random_trace(std::int64_t block, bool with_ids) {
     const std::int64_t prompt = block * (std::ssize(chain) - (partial > 0 ? 1 : 0)) + partial;
     text += fmt::format("{{\"arrival_s\": {}.{:09}, \"prompt_tokens\": {}, \"output_tokens\": {}",
                         arrival_ns / 1'000'000'000, arrival_ns % 1'000'000'000, prompt, *rc::gen::inRange(1, 500));
+    if (i == 0 || *rc::gen::arbitrary<bool>()) text += fmt::format(", \"n\": {}", *rc::gen::inRange(1, 5));
     if (*rc::gen::arbitrary<bool>()) text += fmt::format(", \"priority\": {}", *rc::gen::inRange(-3, 3));
     if (*rc::gen::arbitrary<bool>()) text += fmt::format(", \"max_tokens\": {}", *rc::gen::inRange(0, 900));
     if (*rc::gen::arbitrary<bool>()) text += fmt::format(", \"tenant\": {}", *rc::gen::inRange(0, 5));
@@ -93,7 +96,7 @@ bool same_but_for_content(const Request& a, const Request& b) {
   return a.arrival == b.arrival && a.prompt_tokens == b.prompt_tokens && a.output_tokens == b.output_tokens &&
          a.max_tokens == b.max_tokens && a.priority == b.priority && a.tenant == b.tenant && a.session == b.session &&
          a.prefix == b.prefix && a.prefix_tokens == b.prefix_tokens && a.reused_tokens == b.reused_tokens &&
-         a.category == b.category && a.delay == b.delay;
+         a.category == b.category && a.delay == b.delay && a.samples == b.samples;
 }
 
 TEST_CASE("our own formats say everything: what is written is read back the same") {
@@ -229,6 +232,115 @@ TEST_CASE("a conversion that fails leaves no file") {
   CHECK_THROWS_AS(convert(in, folder.path("out"), "vidur"), InputError);
   CHECK_FALSE(std::filesystem::exists(folder.path("out")));
   CHECK(std::distance(std::filesystem::directory_iterator(folder.folder()), {}) == 1);
+}
+
+std::size_t files_in(const TraceFolder& folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder.folder()), {}));
+}
+
+TEST_CASE("our CSV as it stands in the grammar, whole or with some of its columns") {
+  const TraceFolder folder;
+  const std::string path = folder.path("out.csv");
+  const std::vector<Request> requests{{SimTime(0), Tokens(374), Tokens(44), Tokens(512), -1, 2, 3},
+                                      {SimTime(4'314'489'000), Tokens(396), Tokens(109), Tokens(109)}};
+  ListSource whole(requests);
+  CHECK(write_trace(whole, path).lost.empty());
+  CHECK(file_bytes(path) ==
+        "arrival_s,prompt_tokens,output_tokens,max_tokens,priority,tenant,session,prefix_id,prefix_tokens,"
+        "reused_tokens,delay_s,category,n\n"
+        "0,374,44,512,-1,2,3,0,0,,,,1\n4.314489,396,109,109,0,0,0,0,0,,,,1\n");
+  ListSource part(requests);
+  OutputOptions options;
+  options.fields = fields::priority | fields::samples;
+  const Written written = write_trace(part, path, options);
+  CHECK(file_bytes(path) == "arrival_s,prompt_tokens,output_tokens,priority,n\n0,374,44,-1,1\n4.314489,396,109,0,1\n");
+  CHECK(written.lost ==
+        std::vector<std::pair<std::string, std::int64_t>>{{"max_tokens", 1}, {"tenant", 1}, {"session", 1}});
+}
+
+// Later requests of a session may wait for the one before.
+std::vector<Request> random_requests() {
+  std::vector<Request> requests;
+  std::set<std::uint32_t> begun;
+  SimTime arrival(0);
+  const std::size_t count = *rc::gen::inRange<std::size_t>(0, 600);
+  for (std::size_t i = 0; i < count; ++i) {
+    Request& request = requests.emplace_back();
+    request.arrival = arrival;
+    request.prompt_tokens = Tokens(*rc::gen::inRange<std::int64_t>(1, 1'000'000'001));
+    request.output_tokens = Tokens(*rc::gen::inRange<std::int64_t>(1, 1'000'000'001));
+    request.max_tokens = Tokens(*rc::gen::inRange<std::int64_t>(0, 1'000'000'001));
+    request.priority = *rc::gen::arbitrary<std::int32_t>();
+    request.tenant = *rc::gen::arbitrary<std::uint32_t>();
+    request.session = *rc::gen::element<std::uint32_t>(0U, 1U, 2U, UINT32_MAX);
+    request.prefix = *rc::gen::arbitrary<std::uint32_t>();
+    request.prefix_tokens =
+        static_cast<std::int32_t>(*rc::gen::inRange<std::int64_t>(0, request.prompt_tokens.count() + 1));
+    request.samples = *rc::gen::inRange(1, kMostSamples + 1);
+    if (*rc::gen::arbitrary<bool>()) request.reused_tokens = *rc::gen::inRange(0, 1'000'000'001);
+    const bool waits = request.session != 0 && !begun.insert(request.session).second;
+    if (waits && *rc::gen::arbitrary<bool>()) {
+      request.delay = SimTime(*rc::gen::inRange<std::int64_t>(0, 1LL << 53));
+    }
+    arrival += SimTime(*rc::gen::inRange<std::int64_t>(0, *rc::gen::element<std::int64_t>(2, 1'000'000, 1LL << 53)));
+  }
+  return requests;
+}
+
+TEST_CASE("any request of our CSV or JSON lines is read back the same, to the ns") {
+  REQUIRE(rc::check([] {
+    const std::vector<Request> requests = random_requests();
+    const TraceFolder folder;
+    for (const char* format : {"blockyard", "blockyard-jsonl"}) {
+      ListSource source(requests);
+      const Written written = write_trace(source, folder.path("out"), {format});
+      RC_ASSERT(written.lost.empty());
+      TraceOptions by_name;
+      by_name.format = format;
+      RC_ASSERT(requests.empty() || read_trace(folder.path("out")).report.format == format);
+      const std::vector<Request> back = read_trace(folder.path("out"), by_name).requests;
+      RC_ASSERT(back.size() == requests.size());
+      for (std::size_t i = 0; i < back.size(); ++i) {
+        // A beginning of no tokens is none.
+        Request expected = requests[i];
+        if (expected.prefix_tokens == 0) expected.prefix = back[i].prefix;
+        RC_ASSERT(same_but_for_content(back[i], expected));
+      }
+      RC_ASSERT(files_in(folder) == 1U);
+    }
+  }));
+}
+
+// Breaks off after some requests.
+class BrokenSource final : public RequestSource {
+ public:
+  std::size_t read(std::span<Request> out) override {
+    if (++calls_ > 3) throw std::runtime_error("broken");
+    for (Request& request : out) request = {SimTime(calls_), Tokens(1), Tokens(1), Tokens(1)};
+    return out.size();
+  }
+
+ private:
+  std::int64_t calls_ = 0;
+};
+
+TEST_CASE("a write that fails leaves no file, and an older file as it was") {
+  const TraceFolder folder;
+  const std::string path = folder.write("out.csv", "older");
+  BrokenSource source;
+  CHECK_THROWS_WITH(write_trace(source, path), "broken");
+  CHECK(file_bytes(path) == "older");
+  CHECK(files_in(folder) == 1U);
+}
+
+TEST_CASE("a place that cannot be written is told, and is no fault of the input") {
+  const TraceFolder folder;
+  ListSource source({});
+  const std::string path = folder.path("absent/out.csv");
+  CHECK_THROWS_WITH(write_trace(source, path), path + ": cannot be written: No such file or directory");
+  ListSource another({});
+  CHECK_THROWS_AS(write_trace(another, folder.folder().string()), WriteError);
+  CHECK(files_in(folder) == 0U);
 }
 
 }  // namespace

@@ -46,6 +46,10 @@ class Allocator : public Memory {
   // next admit shares them, and counts them in `first`. They are full blocks, and never the last token. 0 without a
   // prefix cache.
   virtual Tokens find_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
+  // Of the last find_prefix: what it found is not all on the GPU yet, so that the sequence, once admitted, has to wait.
+  [[nodiscard]] virtual bool prefix_comes_later(SequenceId /*id*/) const { return false; }
+  // Of a sequence admitted since: when all of it will be there.
+  [[nodiscard]] virtual SimTime prefix_arrives(SequenceId /*id*/) const { return SimTime(0); }
   // True if find_prefix, or the answer to an admit after it, may have changed since the sequence was refused last,
   // though nothing was released.
   [[nodiscard]] virtual bool admission_changed(SequenceId /*id*/) const { return false; }

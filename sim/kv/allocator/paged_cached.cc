@@ -24,14 +24,24 @@ void PagedCached::set_eviction(const CacheEviction& eviction) {
   PolicyOptions options = eviction.options;
   options.capacity = pool_.capacity().count();
   options.slots = options.capacity + 1;
-  idle_ = std::make_unique<IdleBlocks>(eviction.policy->make(options), eviction.cost, eviction.future);
+  idle_ = std::make_unique<IdleBlocks>(make_eviction(*eviction.policy, eviction.rules, options, pool_.capacity()),
+                                       eviction.cost, eviction.future);
   if (eviction.policy->watches_queue) expected_ = std::make_unique<ExpectedRequests>(*contents_, block_size_, *idle_);
+}
+
+void PagedCached::set_tiers(const TiersOptions& tiers) {
+  if (tiers.tiers.empty()) return;
+  CHECK_LAW(idle_ != nullptr, "{} tiers below a cache without a policy", tiers.tiers.size());
+  tiers_ = std::make_unique<LowerTiers>(tiers, block_size_, pool_.capacity().count() + 1);
 }
 
 void PagedCached::advance(SimTime now) {
   if (idle_ == nullptr) return;
+  now_ = now;
+  if (tiers_ != nullptr) tiers_->advance(now);
   some_.clear();
   idle_->advance(now, some_);
+  if (tiers_ != nullptr && !some_.empty()) tiers_->evicted(some_);
   for (const BlockId block : some_) {
     drop_content(block);
     pool_.join_queue(block);
@@ -40,6 +50,11 @@ void PagedCached::advance(SimTime now) {
 
 void PagedCached::expect(RequestId request) {
   if (expected_ != nullptr) expected_->add(request);
+  if (tiers_ == nullptr || !tiers_->prefetches()) return;
+  content_.clear();
+  contents_->content_of(request, content_);
+  block_keys(content_, block_size_ * full_blocks(content_, block_size_), block_size_, keys_);
+  tiers_->expect(keys_);
 }
 void PagedCached::expect_no_more(RequestId request) {
   if (expected_ != nullptr) expected_->remove(request);
@@ -55,13 +70,47 @@ std::string PagedCached::why_never(const SequenceNeed& need) const {
 void PagedCached::make_path(Held& held, RequestId request) {
   content_.clear();
   contents_->content_of(request, content_);
+  held.request = request;
+  held.origin = contents_->origin_of(request);
+  take_path(held);
+}
+
+// That of content_.
+void PagedCached::take_path(Held& held) {
   tree_.intern(content_, held.path);
   held.path_blocks = held.path.empty() ? 0 : held.path.back().end;
   held.has_path = true;
-  held.request = request;
-  held.origin = contents_->origin_of(request);
   if (idle_ != nullptr || record_ != nullptr)
     block_keys(content_, block_size_ * held.path_blocks, block_size_, held.keys);
+}
+
+// It belongs to nobody's run: requests are counted up to this number.
+bool PagedCached::remember(const Content& content, const ContentOrigin& origin) {
+  if (!caching_) return false;
+  Held held;
+  held.request = RequestId{UINT32_MAX};
+  held.origin = origin;
+  content_ = content;
+  take_path(held);
+  const auto blocks = static_cast<std::int32_t>(std::min<std::int64_t>(held.path_blocks, pool_.capacity().count()));
+  for (const Piece& piece : held.path) {
+    while (held.hit < std::min(piece.end, blocks) && tree_.find(piece.node, held.hit) != kNoBlock) ++held.hit;
+    if (held.hit < piece.end) break;
+  }
+  if (tiers_ != nullptr) tiers_->begin_warming();
+  take_found(held, held.hit);
+  share_found(held);
+  held.published = held.hit;
+  table_blocks_ += held.hit;
+  extend(held, blocks - held.hit);
+  publish(held, block_size_ * blocks);
+  give_back_table(held);
+  tree_.drop(held.path);
+  if (tiers_ != nullptr) tiers_->end_warming();
+  evictions_ = 0;
+  until_look_ = pool_.capacity().count();
+  ledger_ = {};
+  return true;
 }
 
 Tokens PagedCached::find_prefix(SequenceId id, RequestId request, Tokens length) {
@@ -74,22 +123,50 @@ Tokens PagedCached::find_prefix(SequenceId id, RequestId request, Tokens length)
   held.hit = held.hit_free = 0;
   held.missing = kNoNode;
   held.looked_at = evictions_;
+  held.below = held.fetched = 0;
+  held.arrives = SimTime(0);
+  held.comes_later = false;
   for (const Piece& piece : held.path) {
     for (const std::int32_t end = std::min(piece.end, limit); held.hit < end; ++held.hit) {
       const BlockId block = tree_.find(piece.node, held.hit);
       if (block == kNoBlock) {
         held.missing = piece.node;
-        return block_size_ * held.hit;
+        if (tiers_ != nullptr) look_below(held, limit);
+        return block_size_ * (held.hit + held.fetched);
       }
       held.hit_free += pool_.references(block) == 0 ? 1 : 0;
+      if (tiers_ != nullptr) held.arrives = std::max(held.arrives, tiers_->arrival(block));
     }
   }
+  held.comes_later = held.arrives > now_;
   return block_size_ * held.hit;
+}
+
+// Where the GPU's blocks end.
+void PagedCached::look_below(Held& held, std::int32_t limit) {
+  const auto end = static_cast<std::size_t>(std::min(limit, held.path_blocks));
+  const auto begin = static_cast<std::size_t>(held.hit);
+  const LowerTiers::Found found = tiers_->find(std::span(held.keys).subspan(begin, end - begin), held.hit);
+  held.below = found.blocks;
+  held.fetched = found.worth_fetching;
+  held.comes_later = held.fetched > 0 || held.arrives > now_;
+}
+
+// Of a sequence about to be admitted: the copies begin; the blocks that they go to are not taken yet.
+void PagedCached::fetch(Held& held) {
+  if (held.fetched == 0) {
+    tiers_->computed_instead(held.below);
+    return;
+  }
+  const SimTime arrives = tiers_->fetch(idle_->described(held.hit, held.hit + held.fetched, chain_of(held)));
+  held.arrives = std::max(held.arrives, arrives);
+  ledger_.hit_tokens[static_cast<std::size_t>(HitCause::host_tier)] += (block_size_ * held.fetched).count();
 }
 
 // It grows when somebody publishes the block that was missing; it shrinks when one of its free blocks is evicted. Then
 // an admission may take less than before: the rest of the free ones is no longer counted.
 bool PagedCached::admission_changed(SequenceId id) const {
+  if (tiers_ != nullptr) return true;  // what is worth fetching changes with time
   if (index_of(id) >= held_.size()) return false;
   const Held& held = held_[index_of(id)];
   if (held.hit_free > 0 && held.looked_at != evictions_) return true;
@@ -103,7 +180,7 @@ void PagedCached::forget(SequenceId id) {
   held.has_path = false;
   held.resumed = false;
   held.path_blocks = 0;
-  held.hit = held.hit_free = 0;
+  held.hit = held.hit_free = held.below = held.fetched = 0;
   held.missing = kNoNode;
 }
 
@@ -124,20 +201,29 @@ Grant PagedCached::do_admit(SequenceId id, const SequenceNeed& need, Tokens firs
   if (index_of(id) >= held_.size()) held_.resize(index_of(id) + 1);
   Held& held = held_[index_of(id)];
   held.order = admissions_++;
-  std::int32_t found = 0;
-  for (const Piece& piece : held.path) {
-    for (const std::int32_t end = std::min(piece.end, held.hit); found < end; ++found) {
-      held.table.push_back(tree_.find(piece.node, found));
-    }
-  }
+  take_found(held, held.hit);
   if (caching_) count_hits(held);
   share_found(held);
+  if (tiers_ != nullptr) fetch(held);
   held.published = held.hit;
   table_blocks_ += held.hit;
   extend(held, blocks_for(first, block_size_).count() - held.hit);
   publish(held, first);
-  held.hit = held.hit_free = 0;
+  for (std::int32_t i = held.hit; i < held.hit + held.fetched; ++i) {
+    tiers_->arrives_at(held.table[static_cast<std::size_t>(i)], held.arrives);
+  }
+  held.hit = held.hit_free = held.below = held.fetched = 0;
   return Grant::granted;
+}
+
+// The first blocks of its path, which are there, into its table.
+void PagedCached::take_found(Held& held, std::int32_t blocks) {
+  std::int32_t found = 0;
+  for (const Piece& piece : held.path) {
+    for (const std::int32_t end = std::min(piece.end, blocks); found < end; ++found) {
+      held.table.push_back(tree_.find(piece.node, found));
+    }
+  }
 }
 
 // Of a sequence about to be admitted, with the blocks found in its table.
@@ -148,9 +234,10 @@ void PagedCached::count_hits(Held& held) {
   }
   if (!held.resumed) {
     ++ledger_.requests;
-    ledger_.requests_hit += held.table.empty() ? 0 : 1;
+    ledger_.requests_hit += held.table.empty() && held.fetched == 0 ? 0 : 1;
   }
-  const auto tokens = static_cast<double>((block_size_ * static_cast<std::int64_t>(held.table.size())).count());
+  const auto tokens =
+      static_cast<double>((block_size_ * (static_cast<std::int64_t>(held.table.size()) + held.fetched)).count());
   ledger_.hit_tokens_squared += tokens * tokens;
   held.resumed = true;
   for (const BlockId block : held.table) {
@@ -173,7 +260,7 @@ void PagedCached::share_found(Held& held) {
     return;
   }
   idle_->set_admission(static_cast<std::int64_t>(held.order));
-  idle_->found(held.table, 0, {held.keys, held.origin.category});
+  idle_->found(held.table, 0, chain_of(held));
   some_.clear();
   for (std::size_t i = held.table.size(); i-- > 0;) {
     const BlockId block = held.table[i];
@@ -192,6 +279,10 @@ void PagedCached::make_room(std::int64_t blocks) {
   const std::int64_t missing = blocks - pool_.free().count();
   if (missing <= 0) return;
   idle_->evict(missing, some_);
+  if (tiers_ != nullptr) {
+    const SimTime until = tiers_->evicted(some_);
+    if (until > now_) work().until = std::max(work().until, until);
+  }
   for (const BlockId block : some_) {
     drop_content(block);
     pool_.join_queue(block);
@@ -219,6 +310,7 @@ std::optional<CacheLedger> PagedCached::cache_ledger() const {
   if (!caching_) return std::nullopt;
   CacheLedger ledger = ledger_;
   ledger.evicted_blocks = evictions_;
+  if (tiers_ != nullptr) tiers_->describe(ledger);
   ++ledger.looks;
   ledger.known_blocks += tree_.registered();
   ledger.stranded_blocks += tree_.registered() - tree_.reachable();
@@ -260,7 +352,7 @@ void PagedCached::publish(Held& held, Tokens total) {
 // The policy learns of the blocks of the table from `first` to the last published one, but for those whose content was
 // known.
 void PagedCached::tell_entered(const Held& held, std::int32_t first) {
-  const ChainFacts chain{held.keys, held.origin.category};
+  const ChainFacts chain = chain_of(held);
   const std::span table(held.table);
   std::int32_t end = held.published;
   while (end > first) {
@@ -271,8 +363,9 @@ void PagedCached::tell_entered(const Held& held, std::int32_t first) {
     std::int32_t begin = end;
     while (begin > first && is_named(begin - 1)) --begin;
     if (begin < end) {
-      idle_->entered(table.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), begin,
-                     chain);
+      const std::span<const Eviction::Entry> entries = idle_->entered(
+          table.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), begin, chain);
+      if (tiers_ != nullptr) tiers_->entered(entries);
     }
     end = begin;
   }
@@ -287,8 +380,9 @@ Grant PagedCached::do_grow(SequenceId id, Tokens /*from*/, Tokens to) {
   return Grant::granted;
 }
 
-void PagedCached::do_release(SequenceId id, Tokens /*written*/) {
-  Held& held = held_[index_of(id)];
+void PagedCached::do_release(SequenceId id, Tokens /*written*/) { give_back_table(held_[index_of(id)]); }
+
+void PagedCached::give_back_table(Held& held) {
   some_.clear();
   for (std::size_t i = held.table.size(); i-- > 0;) {
     const BlockId block = held.table[i];
@@ -304,6 +398,7 @@ void PagedCached::do_release(SequenceId id, Tokens /*written*/) {
     }
   }
   if (idle_ != nullptr) idle_->let_go(some_);
+  if (tiers_ != nullptr) tiers_->let_go(some_);
   table_blocks_ -= static_cast<std::int64_t>(held.table.size());
   held.table.clear();
   held.published = 0;

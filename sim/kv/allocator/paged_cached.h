@@ -8,7 +8,9 @@
 // buckets by (written mod block_size): one bucket takes blocks in a step, its neighbour publishes those that are full.
 // Under an eviction policy other than the engine's own order, idle blocks with a content wait with the policy and not
 // in the queue; room is made of the queue's blocks first, and a block whose content is known already is not published
-// twice. Ledger: a block with an owner is live but for its tail; a free block with a content is cached.
+// twice. With tiers below the GPU (tiers/lower_tiers.h) find_prefix looks on there where the GPU's blocks end; what an
+// admission finds there is fetched, and is findable by others at once, who then wait for its arrival too. Ledger: a
+// block with an owner is live but for its tail; a free block with a content is cached.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,7 @@
 #include "sim/kv/prefix/content_tree.h"
 #include "sim/kv/prefix/expected_requests.h"
 #include "sim/kv/prefix/idle_blocks.h"
+#include "sim/kv/tiers/lower_tiers.h"
 
 namespace blockyard::kv {
 
@@ -33,14 +36,19 @@ class PagedCached final : public Allocator {
   // Called before anything else is. `future` (may be null) is what the policy is told; `record` (may be null) is where
   // this run's lookups go. Both outlive the allocator.
   void set_eviction(const CacheEviction& eviction);
+  // With an eviction policy; called before anything else is.
+  void set_tiers(const TiersOptions& tiers);
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
   [[nodiscard]] bool admission_changed(SequenceId id) const override;
+  [[nodiscard]] bool prefix_comes_later(SequenceId id) const override { return held_[index_of(id)].comes_later; }
+  [[nodiscard]] SimTime prefix_arrives(SequenceId id) const override { return held_[index_of(id)].arrives; }
   // The engine's queue gives up its oldest blocks first, whether a victim's have joined it or not; another policy may
   // choose those, so that who grows before the victim goes matters.
   [[nodiscard]] bool order_decides() const override { return idle_ != nullptr; }
   void forget(SequenceId id) override;
+  bool remember(const Content& content, const ContentOrigin& origin) override;
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
@@ -52,6 +60,9 @@ class PagedCached final : public Allocator {
   [[nodiscard]] MemoryPartition partition() const override;
   [[nodiscard]] Tokens largest_free() const override { return block_size_ * available(); }
   void advance(SimTime now) override;
+  void step_ended(SimTime now) override {
+    if (tiers_ != nullptr) tiers_->advance(now);
+  }
   [[nodiscard]] std::optional<CacheLedger> cache_ledger() const override;
   void expect(RequestId request) override;
   void expect_no_more(RequestId request) override;
@@ -78,7 +89,11 @@ class PagedCached final : public Allocator {
     std::uint64_t order = 0;     // of admission
     RequestId request{};
     ContentOrigin origin;
-    bool resumed = false;             // it was admitted before
+    bool resumed = false;      // it was admitted before
+    std::int32_t below = 0;    // blocks behind the hit that a tier below has, as of the last find_prefix
+    std::int32_t fetched = 0;  // of those, worth fetching
+    SimTime arrives;           // of what was found
+    bool comes_later = false;
     std::vector<std::uint64_t> keys;  // of its content's blocks, where a policy or a recording wants them
   };
   Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) override;
@@ -96,6 +111,14 @@ class PagedCached final : public Allocator {
 
   [[nodiscard]] std::int64_t kept_aside() const { return idle_ == nullptr ? 0 : cached_; }
   void make_path(Held& held, RequestId request);
+  void take_path(Held& held);
+  void take_found(Held& held, std::int32_t blocks);
+  void give_back_table(Held& held);
+  void look_below(Held& held, std::int32_t limit);
+  void fetch(Held& held);
+  [[nodiscard]] ChainFacts chain_of(const Held& held) const {
+    return {held.keys, held.origin.category, held.origin.tenant};
+  }
   void count_hits(Held& held);
   void share_found(Held& held);
   void make_room(std::int64_t blocks);
@@ -127,9 +150,12 @@ class PagedCached final : public Allocator {
   CacheLedger ledger_;
   std::unique_ptr<IdleBlocks> idle_;  // nullptr: the engine's own order
   std::unique_ptr<ExpectedRequests> expected_;
+  std::unique_ptr<LowerTiers> tiers_;  // nullptr: what is evicted is lost
+  SimTime now_;                        // of the step in hand
   RecordedUses* record_ = nullptr;
-  std::vector<BlockId> some_;  // scratch
-  Content content_;            // scratch of make_path
+  std::vector<BlockId> some_;        // scratch
+  Content content_;                  // scratch of make_path
+  std::vector<std::uint64_t> keys_;  // scratch of expect
 };
 
 }  // namespace blockyard::kv

@@ -81,6 +81,7 @@ std::unique_ptr<Allocator> make_paged(const MemoryOptions& o) {
   if (o.contents == nullptr) return std::make_unique<Paged>(blocks, o.block_size);
   auto made = std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
   made->set_eviction(o.eviction);
+  made->set_tiers(o.tiers);
   return made;
 }
 

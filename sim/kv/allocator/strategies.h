@@ -15,6 +15,7 @@
 #include "sim/kv/content.h"
 #include "sim/kv/placement/placement.h"
 #include "sim/kv/prefix/idle_blocks.h"
+#include "sim/kv/tiers/lower_tiers.h"
 
 namespace blockyard::kv {
 
@@ -26,6 +27,7 @@ struct MemoryOptions {
   std::string_view placement;         // contiguous: a name of placements()
   ContentSource* contents = nullptr;  // paged: with prefix caching; outlives the memory
   CacheEviction eviction = {};        // paged, with prefix caching
+  TiersOptions tiers = {};            // paged, with prefix caching and an eviction policy
   Tokens initial_tokens{};            // contiguous: reservation grow
   Compaction compaction{};            // contiguous
   std::int64_t pages = 0;             // virtual: of one GPU

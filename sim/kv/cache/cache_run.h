@@ -13,11 +13,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "sim/base/check.h"
 #include "sim/kv/cache/reference_string.h"
+#include "sim/kv/eviction/eviction.h"
 #include "sim/kv/eviction/policy.h"
 
 namespace blockyard::kv {
@@ -27,6 +31,8 @@ struct CacheRunOptions {
   std::int64_t capacity = 0;      // blocks
   std::size_t waiting = 16;       // requests to come that count as waiting, to a policy that asks
   std::vector<double> cost = {};  // by depth, of computing a block again; beyond its end the last one, 1 if it is empty
+  // What a policy that is known at run time alone is made by (eviction/keeping.h).
+  std::function<std::unique_ptr<Eviction>(const PolicyOptions&)> make = {};
 };
 
 struct CacheCounts {
@@ -49,7 +55,7 @@ class CacheRun {
         options_(options),
         capacity_(options.capacity),
         slot_of_(references.contents(), kNoBlock),
-        policy_(policy_options()) {
+        policy_(make_policy()) {
     content_of_.resize(static_cast<std::size_t>(slots_));
     for (std::int64_t slot = slots_; slot-- > 0;) unused_.push_back(static_cast<BlockId>(slot));
     if constexpr (Policy::kNeedsFuture) next_uses_ = references.next_uses();
@@ -74,6 +80,14 @@ class CacheRun {
  private:
   static constexpr std::size_t kLooks = 16;
 
+  Policy make_policy() {
+    const PolicyOptions options = policy_options();
+    if constexpr (std::is_constructible_v<Policy, const PolicyOptions&, const CacheRunOptions&>) {
+      return Policy(options, options_);
+    } else {
+      return Policy(options);
+    }
+  }
   PolicyOptions policy_options() {
     // A request that is let in before others are evicted needs slots beyond the capacity.
     std::int64_t longest = 0;
@@ -146,6 +160,7 @@ class CacheRun {
     r.parent = i == 0 ? kNoKey : ids[i - 1];
     r.depth = i;
     r.category = request.category;
+    r.tenant = request.tenant;
     r.now = request.arrival;
     r.cost = cost_at(i);
     if constexpr (Policy::kNeedsFuture) r.next_use = next_uses_[request.first + i];
@@ -164,7 +179,7 @@ class CacheRun {
   }
   void tell_waiting(const ReferenceString::Request& request, bool waits) {
     if constexpr (requires { policy_.want(std::uint64_t{}); }) {
-      for (const std::uint32_t id : references_.ids(request)) {
+      for (const std::uint32_t id : references_.ids(request).first(request.ids)) {
         if (waits) {
           policy_.want(id);
         } else {

@@ -6,11 +6,13 @@
 
 namespace blockyard::kv {
 
-void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimTime arrival, std::uint32_t category) {
+void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimTime arrival, std::uint32_t category,
+                          std::uint32_t tenant, Tokens answer) {
   Request request;
   request.first = ids_.size();
-  request.ids = static_cast<std::uint32_t>(ids.size());
+  request.all_ids = request.ids = static_cast<std::uint32_t>(ids.size());
   request.category = category;
+  request.tenant = tenant;
   request.prompt = prompt.count();
   request.arrival = arrival;
   request.looked_up = request.kept = request.ids;
@@ -21,6 +23,10 @@ void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimT
     };
     request.looked_up = limit(request.prompt - 1);
     request.kept = limit(request.prompt);
+    if (answer > Tokens(0)) {
+      request.kept = limit(request.prompt + answer.count() - 1);
+      request.ids = std::min(request.ids, static_cast<std::uint32_t>(blocks_for(prompt, block_size_).count()));
+    }
   }
   std::uint32_t parent = kNoParent;
   const auto number = static_cast<std::uint32_t>(requests_.size());
@@ -36,6 +42,7 @@ void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimT
     named_by_[parent] = number;
     ids_.push_back(parent);
   }
+  blocks_ += request.ids;
   prompt_tokens_ += prompt;
   requests_.push_back(request);
 }
@@ -45,7 +52,7 @@ std::vector<std::int64_t> ReferenceString::next_uses() const {
   std::vector<std::int64_t> coming(contents(), kNeverUsed);
   for (std::size_t r = requests_.size(); r-- > 0;) {
     const Request& request = requests_[r];
-    for (std::size_t i = request.first; i < request.first + request.ids; ++i) next[i] = coming[ids_[i]];
+    for (std::size_t i = request.first; i < request.first + request.all_ids; ++i) next[i] = coming[ids_[i]];
     for (std::size_t i = request.first; i < request.first + request.looked_up; ++i) {
       coming[ids_[i]] = static_cast<std::int64_t>(r);
     }
@@ -58,7 +65,7 @@ ReferenceString ReferenceString::flattened() const {
   for (const Request& r : requests_) {
     for (std::uint32_t i = 0; i < r.ids; ++i) {
       const std::int64_t id = ids_[r.first + i];
-      flat.add({&id, 1}, Tokens(tokens(r, i + 1) - tokens(r, i)), r.arrival, r.category);
+      flat.add({&id, 1}, Tokens(tokens(r, i + 1) - tokens(r, i)), r.arrival, r.category, r.tenant);
     }
   }
   return flat;
@@ -77,17 +84,20 @@ ReferenceString ReferenceString::sampled(double share, std::uint64_t salt) const
   for (const Request& r : requests_) {
     Request kept = r;
     ids.clear();
-    kept.looked_up = kept.kept = 0;
-    for (std::uint32_t i = 0; i < r.ids; ++i) {
+    kept.looked_up = kept.kept = kept.ids = 0;
+    for (std::uint32_t i = 0; i < r.all_ids; ++i) {
       if (!picked(ids_[r.first + i])) continue;
       ids.push_back(ids_[r.first + i]);
       kept.looked_up += i < r.looked_up ? 1 : 0;
       kept.kept += i < r.kept ? 1 : 0;
+      kept.ids += i < r.ids ? 1 : 0;
     }
     if (ids.empty()) continue;
-    sample.add(ids, Tokens(r.prompt), r.arrival, r.category);
+    sample.add(ids, Tokens(r.prompt), r.arrival, r.category, r.tenant);
     sample.requests_.back().looked_up = kept.looked_up;
     sample.requests_.back().kept = kept.kept;
+    sample.blocks_ -= sample.requests_.back().ids - kept.ids;
+    sample.requests_.back().ids = kept.ids;
   }
   return sample;
 }

@@ -3,8 +3,9 @@
 //   raw    every id is looked up and kept, the last one too, which may name a block that is not full
 //   full   the engine's rule: looked up are the first floor((prompt - 1) / block) ids, kept the first floor(prompt /
 //   block)
-// A request's hits are the leading ids of those looked up that are there. Law: ids in order, requests in order of
-// arrival.
+// Where answers are kept, a request's ids go on behind its prompt: these are never looked up by it, and kept but for
+// the last token, which is never computed (full alone). A request's hits are the leading ids of those looked up that
+// are there. Law: ids in order, requests in order of arrival.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -23,11 +24,13 @@ class ReferenceString {
  public:
   static constexpr std::uint32_t kNoParent = UINT32_MAX;
   struct Request {
-    std::size_t first = 0;  // of its ids
-    std::uint32_t ids = 0;
-    std::uint32_t looked_up = 0;  // <= kept <= ids
-    std::uint32_t kept = 0;
+    std::size_t first = 0;        // of its ids
+    std::uint32_t ids = 0;        // of its prompt
+    std::uint32_t looked_up = 0;  // <= ids, kept
+    std::uint32_t kept = 0;       // <= all_ids
+    std::uint32_t all_ids = 0;    // with those of its answer
     std::uint32_t category = 0;
+    std::uint32_t tenant = 0;
     bool repeats = false;     // an id occurs twice: the trace's ids name no chain
     std::int64_t prompt = 0;  // tokens
     SimTime arrival;
@@ -35,15 +38,18 @@ class ReferenceString {
 
   ReferenceString(Tokens block_size, Lookup lookup) : block_size_(block_size), lookup_(lookup) {}
 
-  // `ids` name the blocks of the prompt from its start; a part of a block at its end may have an id or none.
-  void add(std::span<const std::int64_t> ids, Tokens prompt, SimTime arrival, std::uint32_t category);
+  // `ids` name the blocks of the prompt from its start; a part of a block at its end may have an id or none. With an
+  // answer, they are those of both together.
+  void add(std::span<const std::int64_t> ids, Tokens prompt, SimTime arrival, std::uint32_t category,
+           std::uint32_t tenant = 0, Tokens answer = Tokens(0));
 
   [[nodiscard]] const std::vector<Request>& requests() const { return requests_; }
   [[nodiscard]] std::span<const std::uint32_t> ids(const Request& r) const {
-    return std::span(ids_).subspan(r.first, r.ids);
+    return std::span(ids_).subspan(r.first, r.all_ids);
   }
   [[nodiscard]] std::uint32_t contents() const { return static_cast<std::uint32_t>(number_of_.size()); }
-  [[nodiscard]] std::int64_t blocks() const { return static_cast<std::int64_t>(ids_.size()); }
+  [[nodiscard]] std::int64_t blocks() const { return blocks_; }  // of prompts
+  [[nodiscard]] std::int64_t all_blocks() const { return static_cast<std::int64_t>(ids_.size()); }
   [[nodiscard]] Tokens prompt_tokens() const { return prompt_tokens_; }
   [[nodiscard]] Tokens block_size() const { return block_size_; }
   [[nodiscard]] Lookup lookup() const { return lookup_; }
@@ -73,6 +79,7 @@ class ReferenceString {
   std::vector<std::uint32_t> parents_;   // by content
   std::vector<std::uint32_t> named_by_;  // by content: the last request that named it
   bool has_chains_ = false;
+  std::int64_t blocks_ = 0;
   Tokens prompt_tokens_;
 };
 

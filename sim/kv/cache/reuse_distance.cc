@@ -36,7 +36,7 @@ void add(std::vector<std::int64_t>& counts, std::int64_t distance, std::int64_t 
 
 ReuseDistances::ReuseDistances(const ReferenceString& references) {
   constexpr std::int64_t kNever = -1;
-  LastUses uses(references.blocks());
+  LastUses uses(references.all_blocks());
   std::vector<std::int64_t> last(references.contents(), kNever);
   std::int64_t now = 0;
   for (const ReferenceString::Request& request : references.requests()) {

@@ -29,7 +29,7 @@ template <class Policy>
 constexpr EvictionRow row(const char* name, const char* doc) {
   return {name, doc, Policy::kInclusive, Policy::kNeedsFuture, requires(Policy policy){policy.want(kNoKey);
 }
-,
+, requires(Policy policy) { policy.expire(SimTime()); },
     [](const PolicyOptions& options) -> std::unique_ptr<Eviction> {
       return std::make_unique<EvictionOf<Policy>>(options);
     },

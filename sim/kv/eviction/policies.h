@@ -17,6 +17,7 @@ struct EvictionRow {
   bool inclusive;      // hits never fall with capacity
   bool needs_future;   // has to be told what will be asked for
   bool watches_queue;  // is told what waiting requests will ask for
+  bool knows_time;     // lets blocks go by their age
   std::unique_ptr<Eviction> (*make)(const PolicyOptions& options);
   CacheCounts (*run)(const ReferenceString& references, const CacheRunOptions& options);  // the cache alone
 };

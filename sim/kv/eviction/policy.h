@@ -37,6 +37,7 @@ struct Reference {
   std::uint64_t parent = kNoKey;  // of the block before it in its chain
   std::uint32_t depth = 0;        // blocks before it in its chain
   std::uint32_t category = 0;     // of the request: whatever the workload tells kinds of requests by
+  std::uint32_t tenant = 0;       // who sent it
   SimTime now;
   double cost = 1;                     // of computing it again, relative to a block at depth 0
   std::int64_t next_use = kNeverUsed;  // the request that asks for it next, where the future is known

@@ -12,6 +12,12 @@
 
 namespace blockyard::kv {
 
+inline std::int64_t full_blocks(const Content& content, Tokens block_size) {
+  std::int64_t tokens = 0;
+  for (const TokenRun& run : content) tokens += run.count;
+  return tokens / block_size.count();
+}
+
 // Of the blocks of the content's first `tokens` tokens; a block cut short at their end has a key too. Runs are the same
 // wherever blocks end, so that a key depends on the tokens before its end alone.
 inline void block_keys(const Content& content, Tokens tokens, Tokens block_size, std::vector<std::uint64_t>& out) {

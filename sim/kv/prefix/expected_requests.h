@@ -41,9 +41,7 @@ class ExpectedRequests {
 
   void tell(Waiting& waiting) {
     contents_->content_of(waiting.request, content_);
-    std::int64_t tokens = 0;
-    for (const TokenRun& run : content_) tokens += run.count;
-    block_keys(content_, block_size_ * (tokens / block_size_.count()), block_size_, waiting.keys);
+    block_keys(content_, block_size_ * full_blocks(content_, block_size_), block_size_, waiting.keys);
     idle_->want(waiting.keys);
   }
 

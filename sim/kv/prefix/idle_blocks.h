@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "sim/kv/cache/recorded_uses.h"
-#include "sim/kv/eviction/policies.h"
+#include "sim/kv/eviction/keeping.h"
 
 namespace blockyard::kv {
 
 // How an allocator evicts, where not in the engine's own order.
 struct CacheEviction {
   const EvictionRow* policy = nullptr;  // nullptr: the engine's own order
+  KeepingRules rules = {};              // with a policy
   PolicyOptions options;                // but for capacity and slots
   std::vector<double> cost = {};        // of computing a block again, by position, relative to the first
   const RecordedUses* future = nullptr;
@@ -27,6 +28,7 @@ struct CacheEviction {
 struct ChainFacts {
   std::span<const std::uint64_t> keys;  // by position
   std::uint32_t category = 0;
+  std::uint32_t tenant = 0;
 };
 
 class IdleBlocks {
@@ -47,9 +49,18 @@ class IdleBlocks {
     describe(blocks, first, chain);
     policy_->hit(entries_);
   }
-  void entered(std::span<const BlockId> blocks, std::int32_t first, const ChainFacts& chain) {
+  // Gives what the policy was told.
+  std::span<const Eviction::Entry> entered(std::span<const BlockId> blocks, std::int32_t first,
+                                           const ChainFacts& chain) {
     describe(blocks, first, chain);
     policy_->enter(entries_);
+    return entries_;
+  }
+  // What a policy would be told of blocks that have no place yet, the deepest first.
+  std::span<const Eviction::Entry> described(std::int32_t first, std::int32_t end, const ChainFacts& chain) {
+    nowhere_.assign(static_cast<std::size_t>(end - first), kNoBlock);
+    describe(nowhere_, first, chain);
+    return entries_;
   }
   // The deepest first.
   void held(std::span<const BlockId> blocks) { policy_->hold(blocks); }
@@ -71,6 +82,7 @@ class IdleBlocks {
       r.parent = position == 0 ? kNoKey : chain.keys[position - 1];
       r.depth = static_cast<std::uint32_t>(position);
       r.category = chain.category;
+      r.tenant = chain.tenant;
       r.now = now_;
       if (!cost_.empty()) r.cost = cost_[std::min(position, cost_.size() - 1)];
       if (future_ != nullptr) r.next_use = future_->next_use(r.key, admission_);
@@ -84,6 +96,7 @@ class IdleBlocks {
   SimTime now_;
   std::int64_t admission_ = -1;
   std::vector<Eviction::Entry> entries_;  // scratch
+  std::vector<BlockId> nowhere_;          // scratch
 };
 
 }  // namespace blockyard::kv

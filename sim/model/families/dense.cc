@@ -42,24 +42,6 @@ Traits traits_of(std::string_view architecture) {
   return {architecture};
 }
 
-// layer_types if the file has them, else what `slides` says of a layer's number.
-void add_layers(HfFields& fields, ModelSpec& spec, const LayerGroup& layer, std::int64_t window,
-                const std::function<bool(std::int64_t)>& slides) {
-  std::vector<std::int32_t> full = layers_where(spec.num_hidden_layers, [&](std::int64_t i) { return !slides(i); });
-  std::vector<std::int32_t> sliding = layers_where(spec.num_hidden_layers, slides);
-  if (fields.has("layer_types") && window > 0) {
-    const auto kinds = layers_by_kind(fields, spec, "layer_types", fields.texts("layer_types"),
-                                      {{"full_attention", 0}, {"sliding_attention", 1}});
-    full = kinds[0];
-    sliding = kinds[1];
-  }
-  LayerGroup group = layer;
-  group.where = std::move(full);
-  add(spec.layers, group);
-  group.where = std::move(sliding);
-  add(spec.layers, windowed(group, LayerKind::sliding_window, window));
-}
-
 }  // namespace
 
 void compile_llama(HfFields& fields, const Architecture& self, ModelSpec& spec) {
@@ -77,7 +59,7 @@ void compile_llama(HfFields& fields, const Architecture& self, ModelSpec& spec) 
   add_norms(spec, layer, traits.norms);
   const std::int64_t window = fields.integer("sliding_window", 0);
   spec.sliding_window = window;
-  add_layers(fields, spec, layer, window, [window](std::int64_t) { return window > 0; });
+  add_attention_layers(fields, spec, layer, window, [window](std::int64_t) { return window > 0; });
   spec.tie_word_embeddings = fields.boolean("tie_word_embeddings", traits.tied);
   spec.attention_bias = shape.bias;
   spec.attention_output_bias = shape.output_bias;
@@ -98,7 +80,7 @@ void compile_qwen(HfFields& fields, const Architecture& self, ModelSpec& spec) {
   add_norms(spec, layer, 2);
   const std::int64_t window = fields.boolean("use_sliding_window", false) ? fields.integer("sliding_window", 0) : 0;
   const std::int64_t full_layers = fields.count("max_window_layers", 0);
-  add_layers(fields, spec, layer, window, [=](std::int64_t i) { return window > 0 && i >= full_layers; });
+  add_attention_layers(fields, spec, layer, window, [=](std::int64_t i) { return window > 0 && i >= full_layers; });
   spec.tie_word_embeddings = fields.boolean("tie_word_embeddings", false);
   spec.attention_bias = shape.bias;
   spec.qk_norm = third;

@@ -96,10 +96,7 @@ void compile_experts(HfFields& fields, const Architecture& self, ModelSpec& spec
   const std::int64_t window = window_is_on ? fields.integer("sliding_window", 0) : 0;
   const std::int64_t full_layers = type.starts_with("qwen") ? fields.count("max_window_layers", 0) : 0;
   const auto slides = [&](std::int64_t i) { return window > 0 && i >= full_layers; };
-  layer.where = layers_where(spec.num_hidden_layers, [&](std::int64_t i) { return !slides(i); });
-  add(spec.layers, layer);
-  layer.where = layers_where(spec.num_hidden_layers, slides);
-  add(spec.layers, windowed(layer, LayerKind::sliding_window, window));
+  add_attention_layers(fields, spec, layer, window, slides);
   spec.sliding_window = window;
 
   ExpertsShape experts;

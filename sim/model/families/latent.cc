@@ -29,6 +29,8 @@ LayerGroup latent_group(HfFields& fields, const ModelSpec& spec, std::vector<std
   group.query_heads = heads;
   group.kv_heads = 1;
   group.d_k = kv_rank + rope;
+  group.head_k = nope + rope;
+  group.head_v = value;
   const std::int64_t q = heads * (nope + rope);
   group.weights.split = (q_rank > 0 ? q_rank : hidden) * q + kv_rank * heads * (nope + value) + heads * value * hidden;
   group.weights.replicated = hidden * (kv_rank + rope) + kv_rank + (q_rank > 0 ? hidden * q_rank + q_rank : 0);

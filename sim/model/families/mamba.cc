@@ -70,6 +70,17 @@ Mamba2Shape read_mamba2(HfFields& fields, const ModelSpec& spec) {
   return m;
 }
 
+// The layers that a list names by number.
+std::vector<std::int32_t> layers_numbered(HfFields& fields, const ModelSpec& spec, const char* key) {
+  const std::vector<std::int64_t> named = fields.integers(key);
+  const std::vector<std::int32_t> where = layers_where(
+      spec.num_hidden_layers, [&](std::int64_t i) { return std::find(named.begin(), named.end(), i) != named.end(); });
+  if (where.size() != named.size()) {
+    fields.complain(key, fmt::format("{}: expected different numbers below {}", key, spec.num_hidden_layers));
+  }
+  return where;
+}
+
 }  // namespace
 
 // Nothing but state: Mamba, FalconMamba, Mamba2.
@@ -153,13 +164,7 @@ void compile_bamba(HfFields& fields, const Architecture& self, ModelSpec& spec) 
     const char* key = fields.has("layer_types") ? "layer_types" : "layers_block_type";
     attending = layers_by_kind(fields, spec, key, fields.texts(key), {{"mamba", 0}, {"attention", 1}})[1];
   } else {
-    const std::vector<std::int64_t> named = fields.integers("attn_layer_indices");
-    attending = layers_where(spec.num_hidden_layers,
-                             [&](std::int64_t i) { return std::find(named.begin(), named.end(), i) != named.end(); });
-    if (attending.size() != named.size()) {
-      fields.complain("attn_layer_indices",
-                      fmt::format("attn_layer_indices: expected different numbers below {}", spec.num_hidden_layers));
-    }
+    attending = layers_numbered(fields, spec, "attn_layer_indices");
   }
   LayerGroup attention = attention_group(spec, shape, attending);
   add_norms(spec, attention, 2);
@@ -260,8 +265,13 @@ void compile_nemotron_h(HfFields& fields, const Architecture&, ModelSpec& spec) 
 // "hybrid" layers add attention of twice the width, whose weights a few blocks share; each keeps KV of its own.
 void compile_zamba2(HfFields& fields, const Architecture&, ModelSpec& spec) {
   read_sizes(fields, spec);
-  const auto where = layers_by_kind(fields, spec, "layers_block_type", fields.texts("layers_block_type"),
-                                    {{"mamba", 0}, {"hybrid", 1}});
+  std::vector<std::int32_t> hybrid;
+  if (fields.has("layers_block_type") || !fields.has("hybrid_layer_ids")) {
+    hybrid = layers_by_kind(fields, spec, "layers_block_type", fields.texts("layers_block_type"),
+                            {{"mamba", 0}, {"hybrid", 1}})[1];
+  } else {
+    hybrid = layers_numbered(fields, spec, "hybrid_layer_ids");
+  }
   AttentionShape shape;
   shape.query_heads = fields.integer("num_attention_heads");
   shape.kv_heads = fields.integer("num_key_value_heads", shape.query_heads);
@@ -273,7 +283,7 @@ void compile_zamba2(HfFields& fields, const Architecture&, ModelSpec& spec) {
   m.groups = fields.integer("mamba_ngroups", 1);
   m.kernel = fields.integer("mamba_d_conv", 4);
   m.head_dim = std::max<std::int64_t>(1, fields.integer("mamba_expand", 2) * spec.hidden_size / m.heads);
-  LayerGroup attention = attention_group(spec, shape, where[1]);
+  LayerGroup attention = attention_group(spec, shape, hybrid);
   attention.weights = {};
   add(spec.layers, attention);
   LayerGroup mamba = mamba2(fields, spec, m, every_layer(spec));

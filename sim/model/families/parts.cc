@@ -166,10 +166,46 @@ std::vector<std::vector<std::int32_t>> layers_by_kind(HfFields& fields, const Mo
   return found;
 }
 
+void add_attention_layers(HfFields& fields, ModelSpec& spec, LayerGroup layer, std::int64_t window,
+                          const std::function<bool(std::int64_t)>& slides) {
+  std::vector<std::vector<std::int32_t>> kinds;
+  if (fields.has("layer_types")) {
+    kinds = layers_by_kind(fields, spec, "layer_types", fields.texts("layer_types"),
+                           {{"full_attention", 0}, {"sliding_attention", 1}, {"chunked_attention", 2}});
+  } else {
+    kinds = {layers_where(spec.num_hidden_layers, [&](std::int64_t i) { return !slides(i); }),
+             layers_where(spec.num_hidden_layers, slides),
+             {}};
+  }
+  const std::size_t placed = kinds[0].size() + kinds[1].size() + kinds[2].size();
+  if (static_cast<std::int64_t>(placed) != spec.num_hidden_layers) return;  // the list is wrong, and was told so
+  const auto reach = [&](const char* key, std::int64_t length) {
+    if (length == 0) fields.complain(key, fmt::format("{}: missing, although layer_types has such layers", key));
+    return std::max<std::int64_t>(1, length);
+  };
+  // A window that is switched off: such layers see everything.
+  const bool off = (fields.has("use_sliding_window") && !fields.boolean("use_sliding_window", false)) ||
+                   (fields.has("sliding_window") && window == 0);
+  if (off) {
+    kinds[0].insert(kinds[0].end(), kinds[1].begin(), kinds[1].end());
+    std::sort(kinds[0].begin(), kinds[0].end());
+    kinds[1].clear();
+  }
+  layer.where = kinds[0];
+  add(spec.layers, layer);
+  layer.where = kinds[1];
+  if (!layer.where.empty())
+    add(spec.layers, windowed(layer, LayerKind::sliding_window, reach("sliding_window", window)));
+  layer.where = kinds[2];
+  if (!layer.where.empty()) {
+    add(spec.layers, windowed(layer, LayerKind::chunked_attention,
+                              reach("attention_chunk_size", fields.integer("attention_chunk_size", 0))));
+  }
+}
+
 ElementType read_state_type(HfFields& fields, const ModelSpec& spec, std::string_view key) {
   const std::optional<std::string> name = fields.text(key);
   if (!name) return spec.dtype;
-  if (*name == "float32") return ElementType::fp32;  // state is kept as it is asked for
   const std::optional<ElementType> type = element_type(*name);
   if (type) return *type;
   fields.complain(key, fmt::format("{}: \"{}\" is not known, expected float32, bfloat16 or float16", key, *name));

@@ -71,6 +71,11 @@ struct KindName {
                                                                     const std::vector<std::string>& list,
                                                                     const std::vector<KindName>& kinds);
 
+// Attention layers alike but for how far they look back: what layer_types says, or where the file has none, windowed
+// where `slides` holds of a layer's number. Chunks are of attention_chunk_size.
+void add_attention_layers(HfFields& fields, ModelSpec& spec, LayerGroup layer, std::int64_t window,
+                          const std::function<bool(std::int64_t)>& slides);
+
 // Number format of recurrent state: `key` if it is there, else the model's own.
 [[nodiscard]] ElementType read_state_type(HfFields& fields, const ModelSpec& spec, std::string_view key);
 

@@ -30,8 +30,10 @@ void add_mlps(ModelSpec& spec, const ExpertsShape& experts, std::int64_t dense_i
 }  // namespace
 
 // Command-R: one norm for attention and MLP, which stand side by side. Cohere2 has full attention every fourth layer.
+// What engines serve is model_max_length, where it is there.
 void compile_cohere(HfFields& fields, const Architecture& self, ModelSpec& spec) {
   read_sizes(fields, spec);
+  spec.max_position_embeddings = fields.integer("model_max_length", spec.max_position_embeddings);
   AttentionShape shape = read_attention(fields, spec);
   shape.bias = shape.output_bias = fields.boolean("attention_bias", false);
   LayerGroup layer = attention_group(spec, shape, every_layer(spec));
@@ -69,12 +71,8 @@ void compile_gpt_oss(HfFields& fields, const Architecture&, ModelSpec& spec) {
   LayerGroup layer = attention_group(spec, shape, {});
   layer.weights.split += shape.query_heads;  // attention sinks
   add_norms(spec, layer, 2);
-  const auto kinds = layers_by_kind(fields, spec, "layer_types", fields.texts("layer_types"),
-                                    {{"full_attention", 0}, {"sliding_attention", 1}});
-  layer.where = kinds[0];
-  add(spec.layers, layer);
-  layer.where = kinds[1];
-  add(spec.layers, windowed(layer, LayerKind::sliding_window, fields.integer("sliding_window")));
+  add_attention_layers(fields, spec, layer, fields.integer("sliding_window"),
+                       [](std::int64_t i) { return i % 2 == 0; });
   ExpertsShape experts;
   experts.experts = fields.integer("num_local_experts");
   experts.per_token = fields.integer({"num_experts_per_tok", "experts_per_token"});
@@ -84,7 +82,8 @@ void compile_gpt_oss(HfFields& fields, const Architecture&, ModelSpec& spec) {
   spec.tie_word_embeddings = fields.boolean("tie_word_embeddings", false);
 }
 
-// Layers with rotary positions look back to the start of their chunk; those without see everything.
+// Layers with rotary positions look back to the start of their chunk; those without see everything. no_rope_layers says
+// which (1: rotary), else layer_types, else every fourth layer sees everything.
 void compile_llama4(HfFields& fields, const Architecture&, ModelSpec& spec) {
   read_sizes(fields, spec);
   AttentionShape shape = read_attention(fields, spec);
@@ -102,10 +101,14 @@ void compile_llama4(HfFields& fields, const Architecture&, ModelSpec& spec) {
   };
   LayerGroup layer = attention_group(spec, shape, layers_where(spec.num_hidden_layers, global));
   add_norms(spec, layer, 2);
-  add(spec.layers, layer);
-  layer.where = layers_where(spec.num_hidden_layers, [&](std::int64_t i) { return !global(i); });
-  const std::int64_t chunk = fields.integer("attention_chunk_size", 0);
-  add(spec.layers, chunk > 0 ? windowed(layer, LayerKind::chunked_attention, chunk) : layer);
+  if (rotary.empty() && fields.has("layer_types")) {
+    add_attention_layers(fields, spec, layer, 0, global);
+  } else {
+    add(spec.layers, layer);
+    layer.where = layers_where(spec.num_hidden_layers, [&](std::int64_t i) { return !global(i); });
+    const std::int64_t chunk = fields.integer("attention_chunk_size", 0);
+    add(spec.layers, chunk > 0 ? windowed(layer, LayerKind::chunked_attention, chunk) : layer);
+  }
 
   ExpertsShape experts;
   experts.experts = fields.integer("num_local_experts");

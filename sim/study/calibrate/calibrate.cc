@@ -56,11 +56,7 @@ class Trials {
   // Relative errors of the times of requests [first, last), group by group. One that was turned away has no time: it
   // counts as one that took twice as long.
   std::vector<double> residuals(const std::vector<double>& values, std::size_t first, std::size_t last) {
-    if (options_->go_on && !options_->go_on(runs_)) throw Interrupted{};
-    ++runs_;
-    const cost::Constants constants = with(values);
-    const serving::RunResult result =
-        serving::run(*scenario_, *configs_, {.constants = &constants, .requests = &requests_});
+    const serving::RunResult result = run(with(values));
     constexpr std::size_t kGroups = 60;
     constexpr std::size_t kFewestInAGroup = 5;
     const std::size_t size = std::max(kFewestInAGroup, (last - first) / kGroups);
@@ -72,15 +68,35 @@ class Trials {
   }
   [[nodiscard]] int runs() const { return runs_; }
 
-  Validation judge(const cost::Constants& constants, std::int64_t first, std::int64_t last) const {
-    ValidateOptions how;
-    how.first = first;
-    how.last = last;
-    how.constants = &constants;
-    return validate(*scenario_, *configs_, *run_, how);
+  // One run, judged on both parts of the requests.
+  struct Judged {
+    Validation fitted;
+    Validation held_out;
+  };
+  Judged judge(const cost::Constants& constants, std::int64_t first, std::int64_t part) {
+    const serving::RunResult result = run(constants);
+    ValidateOptions fitted;
+    fitted.first = first;
+    fitted.last = part;
+    ValidateOptions held_out;
+    held_out.first = part;
+    return {compare_with_measured(*run_, result, fitted), compare_with_measured(*run_, result, held_out)};
   }
 
  private:
+  serving::RunResult run(const cost::Constants& constants) {
+    const auto go_on = [this] { return !options_->go_on || options_->go_on(runs_); };
+    if (!go_on()) throw Interrupted{};
+    ++runs_;
+    serving::RunResult result =
+        serving::run(*scenario_, *configs_,
+                     {.go_on = [&](const serving::RunProgress&, std::optional<std::int64_t>) { return go_on(); },
+                      .constants = &constants,
+                      .requests = &requests_});
+    if (result.summary.interrupted) throw Interrupted{};
+    return result;
+  }
+
   struct Mean {
     double sum = 0;
     int count = 0;
@@ -167,8 +183,8 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
     cost::Constants at = start;
     parameters.push_back(parameter_of(doc_of(name), doc_of(name).of(at)));
   }
-  std::vector<double> values;
   try {
+    std::vector<double> values;
     const Fit fit = fit_least_squares(parameters, [&](const std::vector<double>& v) {
       return trials.residuals(v, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
     });
@@ -178,18 +194,19 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
       c.constants.push_back({options.fit[i], doc_of(options.fit[i]).kind, parameters[i].start, p,
                              p.identified == Identified::like_another ? options.fit[p.like] : ""});
     }
+    c.result = trials.with(values);
+    c.fitted_requests = part - first;
+    c.held_out_requests = all - part;
+    Trials::Judged before = trials.judge(start, first, part);
+    Trials::Judged after = trials.judge(c.result, first, part);
+    c.runs = trials.runs();
+    c.before = std::move(before.held_out);
+    c.after = std::move(after.held_out);
+    c.fitted_before = std::move(before.fitted);
+    c.fitted_after = std::move(after.fitted);
   } catch (const Interrupted&) {
     c.interrupted = true;
-    return c;
   }
-  c.result = trials.with(values);
-  c.runs = trials.runs();
-  c.fitted_requests = part - first;
-  c.held_out_requests = all - part;
-  c.before = trials.judge(start, part, all);
-  c.after = trials.judge(c.result, part, all);
-  c.fitted_before = trials.judge(start, first, part);
-  c.fitted_after = trials.judge(c.result, first, part);
   return c;
 }
 

@@ -27,7 +27,7 @@ struct CalibrateOptions {
       fit;               // constants, in order of importance: of two that cannot be told apart the first is fitted
   double holdout = 0.3;  // share of the requests, from the end
   std::int64_t leave_out_first = 0;
-  std::function<bool(int evaluations)> go_on;  // asked before each run; false ends with what there is
+  std::function<bool(int runs)> go_on;  // asked before each run and now and then in it; false ends with nothing
 };
 
 struct FittedConstant {

@@ -59,7 +59,8 @@ SeenRun run_and_watch(const serving::Assembly& a) {
   serving::PromptContents& contents = a.contents ? *a.contents : unshared;
   metrics::Collector collector(a.metrics);
   serving::Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
-  serving::Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get());
+  serving::Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get(),
+                                 a.clients.get());
   simulation.listen([&](const serving::ArrivalSeen& arrival) {
     Seen& s = seen.requests.emplace_back();
     s.request = *arrival.request;

@@ -5,7 +5,7 @@
 //            (seconds; empty = not measured). arrival_measured_s goes before arrival_s. tpot_s where it is given, else
 //            (e2e - ttft) / (outputs - 1). error: a row with anything but 0 or nothing in it failed. prompt_id: equal
 //            prompts have equal numbers. prefix_id, prefix_tokens: prompts with one prefix_id begin alike. Beside
-//            `x.csv`, `x.blocks.csv` with request_id and block_ids names each prompt's blocks of 16 tokens.
+//            `x.csv`, `x.blocks.csv` with request_id and block_ids names every prompt's blocks of 16 tokens.
 //   JSON     the result file of `vllm bench serve --save-result --save-detailed`: start_times, input_lens, output_lens,
 //            ttfts, itls, errors
 //   JSONL    LLMServingSim's request log: input_toks, output_toks, queued_ts, first_token_ts, last_token_ts

@@ -3,14 +3,14 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "sim/study/validate/measured_formats.h"
-#include "sim/workload/byte_source.h"
 #include "sim/workload/csv_fields.h"
-#include "sim/workload/line_reader.h"
+#include "sim/workload/csv_table.h"
 #include "sim/workload/numbers.h"
 #include "sim/workload/row_reader.h"
 
@@ -40,84 +40,7 @@ constexpr std::int64_t kPromptTokens = std::int64_t{1} << 58;
 constexpr std::int64_t kPrefixTokens = std::int64_t{1} << 59;
 constexpr std::int64_t kMostIds = std::int64_t{1} << 29;
 
-class CsvTable {
- public:
-  CsvTable(const std::string& path, Diagnostics& errors) : lines_(path, workload::open_bytes(path)), errors_(&errors) {
-    std::string_view header;
-    while (lines_.next(header) && header.find_first_not_of(" \t") == std::string_view::npos) {
-    }
-    names_ = workload::split_header(header);
-  }
-
-  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-  [[nodiscard]] int column_of(std::string_view name) const {
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (workload::same_name(names_[i], name)) return static_cast<int>(i);
-    }
-    return -1;
-  }
-
-  // The fields of the next row that is not blank; false at the end.
-  bool next() {
-    std::string_view line;
-    while (errors_->list().size() < kMostFaults && lines_.next(line)) {
-      if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
-      if (split(line)) return true;
-    }
-    return false;
-  }
-  [[nodiscard]] std::string_view field(int column) const { return fields_[static_cast<std::size_t>(column)].text; }
-
-  void fault(int column, const std::string& message) {
-    errors_->add(lines_.place(fields_[static_cast<std::size_t>(column)].at),
-                 fmt::format("{}: {}", names_[static_cast<std::size_t>(column)], message));
-  }
-
-  // A decimal times 10^power, not negative; none for an empty field.
-  std::optional<std::int64_t> number(int column, int power, std::int64_t most) {
-    const std::string_view text = field(column);
-    if (text.empty()) return std::nullopt;
-    const workload::Decimal value = workload::parse_decimal(text, power);
-    const char* problem = value.fault;
-    if (problem == nullptr && power == 0 && !value.exact) problem = "expected a whole number";
-    if (problem == nullptr && value.value < 0) problem = "expected 0 or more";
-    if (problem == nullptr && value.value > most) problem = "which is more than can be";
-    if (problem == nullptr) return value.value;
-    fault(column, fmt::format("found {}, {}", workload::quoted(text), problem));
-    return std::nullopt;
-  }
-
- private:
-  struct Field {
-    std::string_view text;
-    int at = 0;
-  };
-
-  bool split(std::string_view line) {
-    fields_.clear();
-    const char* at = line.data();
-    const char* const end = line.data() + line.size();
-    for (;; ++at) {
-      std::string_view text;
-      const int column = static_cast<int>(at - line.data()) + 1;
-      if (const char* problem = workload::take_field(at, end, text)) {
-        errors_->add(lines_.place(column), problem);
-        return false;
-      }
-      fields_.push_back({text, column});
-      if (at == end) break;
-    }
-    if (fields_.size() == names_.size()) return true;
-    errors_->add(lines_.place(1),
-                 fmt::format("found {} fields, expected {} as in the header", fields_.size(), names_.size()));
-    return false;
-  }
-
-  workload::LineReader lines_;
-  Diagnostics* errors_;
-  std::vector<std::string> names_;
-  std::vector<Field> fields_;
-};
+using workload::CsvTable;
 
 using Blocks16 = std::unordered_map<std::int64_t, Content>;  // by request_id
 
@@ -127,23 +50,23 @@ Blocks16 read_blocks(const std::string& path, Diagnostics& errors) {
   const std::filesystem::path beside = std::filesystem::path(path).replace_extension(".blocks.csv");
   if (!std::filesystem::is_regular_file(beside)) return contents;
   CsvTable table(beside.string(), errors);
-  const int id = table.column_of("request_id");
-  const int ids = table.column_of("block_ids");
-  if (id < 0 || ids < 0) {
+  const auto id = table.column_of("request_id");
+  const auto ids = table.column_of("block_ids");
+  if (!id || !ids) {
     errors.add(Place{beside.string(), 1, 1}, "expected the columns request_id and block_ids");
     return contents;
   }
   while (table.next()) {
-    const auto request_number = table.number(id, 0, std::numeric_limits<std::int64_t>::max());
+    const auto request_number = table.number(*id, 0, 0, std::numeric_limits<std::int64_t>::max());
     if (!request_number) continue;
     Content& content = contents[*request_number];
-    std::string_view rest = table.field(ids);
+    std::string_view rest = table.field(*ids);
     while (!(rest = workload::trimmed(rest)).empty()) {
       const std::string_view word = rest.substr(0, rest.find(' '));
       rest.remove_prefix(word.size());
       const workload::Decimal block = workload::parse_decimal(word, 0);
       if (block.fault != nullptr || !block.exact || block.value < 0 || block.value >= kMostIds * kMostIds / 16) {
-        table.fault(ids, fmt::format("found {}, expected ids of blocks", workload::quoted(word)));
+        table.fault(*ids, fmt::format("found {}, expected ids of blocks", workload::quoted(word)));
         break;
       }
       append_run(content, {block.value * kBlock.count(), kBlock.count()});
@@ -162,14 +85,15 @@ void cut(Content& content, std::int64_t tokens) {
 }
 
 struct Columns {
-  std::array<int, all_columns> at{};
-  [[nodiscard]] bool has(Column c) const { return at[c] >= 0; }
+  std::array<std::optional<std::size_t>, all_columns> found;
+  [[nodiscard]] bool has(Column c) const { return found[c].has_value(); }
+  [[nodiscard]] std::size_t at(Column c) const { return *found[c]; }
 };
 
 std::optional<Columns> find_columns(const CsvTable& table, const std::string& path, Diagnostics& errors) {
   Columns columns;
-  for (std::size_t i = 0; i < all_columns; ++i) columns.at[i] = table.column_of(kNames[i]);
-  if (const int measured = table.column_of("arrival_measured_s"); measured >= 0) columns.at[arrival] = measured;
+  for (std::size_t i = 0; i < all_columns; ++i) columns.found[i] = table.column_of(kNames[i]);
+  if (const auto measured = table.column_of("arrival_measured_s")) columns.found[arrival] = measured;
   std::string missing;
   for (const Column c : {arrival, prompt, output}) {
     if (!columns.has(c)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", kNames[c]);
@@ -189,7 +113,7 @@ class CsvRun {
   // Of the row at hand; none if it is malformed. `failed`: its error column says so.
   std::optional<MeasuredRequest> request_of_row(bool& failed) {
     failed =
-        columns_.has(error) && !table_->field(columns_.at[error]).empty() && table_->field(columns_.at[error]) != "0";
+        columns_.has(error) && !table_->field(columns_.at(error)).empty() && table_->field(columns_.at(error)) != "0";
     if (failed) return std::nullopt;
     const auto at = required(arrival, 9);
     const auto in = required(prompt, 0);
@@ -197,7 +121,7 @@ class CsvRun {
     if (!at || !in || !out) return std::nullopt;
     for (const auto& [column, value] : {std::pair(prompt, *in), std::pair(output, *out)}) {
       if (value > 0) continue;
-      table_->fault(columns_.at[column], "found 0, expected tokens; a request that failed is told by the column error");
+      table_->fault(columns_.at(column), "found 0, expected tokens; a request that failed is told by the column error");
       return std::nullopt;
     }
     MeasuredRequest r;
@@ -206,6 +130,10 @@ class CsvRun {
     r.output_tokens = Tokens(*out);
     r.ttft = time(ttft);
     r.e2e = time(e2e);
+    if (r.ttft && r.e2e && *r.ttft > *r.e2e) {
+      table_->fault(columns_.at(ttft), "expected no more than e2e_s");
+      return std::nullopt;
+    }
     if (const auto mean = time(tpot)) r.tpot_ns = static_cast<double>(mean->count());
     r.content = content(r);
     return r;
@@ -214,25 +142,31 @@ class CsvRun {
  private:
   std::optional<std::int64_t> required(Column column, int power) {
     const std::int64_t most = power == 0 ? workload::kLongestLength : kNever.count() / 2;
-    if (table_->field(columns_.at[column]).empty()) {
-      table_->fault(columns_.at[column], "empty, expected a number");
+    if (table_->field(columns_.at(column)).empty()) {
+      table_->fault(columns_.at(column), "empty, expected a number");
       return std::nullopt;
     }
-    return table_->number(columns_.at[column], power, most);
+    return table_->number(columns_.at(column), power, 0, most);
   }
   std::optional<SimTime> time(Column column) {
     if (!columns_.has(column)) return std::nullopt;
-    const auto ns = table_->number(columns_.at[column], 9, kNever.count() / 2);
+    const auto ns = table_->number(columns_.at(column), 9, 0, kNever.count() / 2);
     return ns ? std::optional(SimTime(*ns)) : std::nullopt;
   }
   std::optional<std::int64_t> id(Column column, std::int64_t most) {
-    return columns_.has(column) ? table_->number(columns_.at[column], 0, most) : std::nullopt;
+    return columns_.has(column) ? table_->number(columns_.at(column), 0, 0, most) : std::nullopt;
   }
 
   Content content(const MeasuredRequest& r) {
     Content said;
-    if (const auto number = id(request, std::numeric_limits<std::int64_t>::max()); number && !blocks_->empty()) {
-      if (const auto found = blocks_->find(*number); found != blocks_->end()) said = found->second;
+    if (!blocks_->empty()) {
+      const auto number = id(request, std::numeric_limits<std::int64_t>::max());
+      const auto found = number ? blocks_->find(*number) : blocks_->end();
+      if (found != blocks_->end()) {
+        said = found->second;
+      } else {
+        table_->fault(columns_.at(request), "expected a request that the file of blocks beside it names");
+      }
     } else {
       std::int64_t begun = 0;
       const auto prefix = id(prefix_id, kMostIds);
@@ -261,6 +195,10 @@ void read_measured_csv(const std::string& path, MeasuredRun& run, Diagnostics& e
   const std::optional<Columns> columns = find_columns(table, path, errors);
   if (!columns) return;
   const Blocks16 blocks = read_blocks(path, errors);
+  if (!blocks.empty() && !columns->has(request)) {
+    errors.add(Place{path, 1, 1}, "beside it is a file of blocks by request_id: expected this column here too");
+    return;
+  }
   CsvRun rows(table, *columns, blocks);
   while (table.next()) {
     bool failed = false;

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "sim/model/hf_fields.h"
 #include "sim/study/validate/measured_formats.h"
 #include "sim/workload/byte_source.h"
 #include "sim/workload/line_reader.h"
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLongestSeconds = 1e9;  // 30 years: more is another unit
+constexpr double kLongestSeconds = 4e9;  // seconds since 1970 are some 1.8e9: more is another unit
 
 std::string read_whole(const std::string& path) {
   const auto bytes = workload::open_bytes(path);
@@ -26,22 +27,12 @@ std::string read_whole(const std::string& path) {
   return text;
 }
 
-Place place_of(const std::string& path, std::string_view text, std::size_t byte) {
-  Place place{path, 1, 1};
-  for (const char c : text.substr(0, std::min(text.size(), byte))) {
-    ++place.column;
-    if (c != '\n') continue;
-    ++place.line;
-    place.column = 1;
-  }
-  return place;
-}
-
 json parse(const std::string& path, const std::string& text) {
   try {
     return json::parse(text);
   } catch (const json::parse_error& fault) {
-    throw InputError(place_of(path, text, fault.byte > 0 ? fault.byte - 1 : 0), "not valid JSON from here on");
+    throw InputError(model::place_of_byte(text, fault.byte > 0 ? fault.byte - 1 : 0, path),
+                     "not valid JSON from here on");
   }
 }
 

@@ -93,8 +93,13 @@ serving::RequestsOverride requests_of(const MeasuredRun& run) {
 Validation validate(const scenario::Document& scenario, const std::filesystem::path& configs, const MeasuredRun& run,
                     const ValidateOptions& options) {
   const serving::RequestsOverride requests = requests_of(run);
-  serving::RunResult result =
+  const serving::RunResult result =
       serving::run(scenario, configs, {.go_on = options.go_on, .constants = options.constants, .requests = &requests});
+  return compare_with_measured(run, result, options);
+}
+
+Validation compare_with_measured(const MeasuredRun& run, const serving::RunResult& result,
+                                 const ValidateOptions& options) {
   Validation v;
   v.file = run.file;
   v.format = run.format;
@@ -111,7 +116,7 @@ Validation validate(const scenario::Document& scenario, const std::filesystem::p
     v.times.insert(v.times.end() - 1, {"itl", metrics::distribution_of(gaps), result.summary.itl, std::nullopt});
   }
   v.figures = compare_figures(run, result.summary);
-  v.summary = std::move(result.summary);
+  v.summary = result.summary;
   return v;
 }
 
@@ -134,6 +139,24 @@ std::vector<SignedError> errors_of(const Validation& validation) {
     errors.push_back({std::move(name), f.simulated / f.measured - 1});
   }
   return errors;
+}
+
+std::vector<std::string> figure_names(const MeasuredRun& run) {
+  std::vector<std::string> names;
+  const auto add = [&](const char* time, bool measured, bool paired) {
+    if (!measured) return;
+    for (const char* statistic : {"mean", "p50", "p90", "p99"}) names.push_back(std::string(time) + "_" + statistic);
+    if (paired) names.push_back(std::string(time) + "_per_request");
+  };
+  const auto any = [&](const auto& has) { return std::ranges::any_of(run.requests, has); };
+  add("ttft", any([](const MeasuredRequest& r) { return r.ttft.has_value(); }), true);
+  add("tpot", any([](const MeasuredRequest& r) { return r.tpot_ns.has_value(); }), true);
+  add("itl", !run.gaps_ns.empty(), false);
+  add("e2e", any([](const MeasuredRequest& r) { return r.e2e.has_value(); }), true);
+  if (!any([](const MeasuredRequest& r) { return !r.e2e.has_value(); })) {
+    for (const char* figure : {"makespan", "requests_per_s", "output_tokens_per_s"}) names.emplace_back(figure);
+  }
+  return names;
 }
 
 }  // namespace blockyard::study

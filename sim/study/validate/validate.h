@@ -52,6 +52,9 @@ struct SignedError {
   double share = 0;  // simulated / measured - 1; of per_request the mean of absolute errors
 };
 [[nodiscard]] std::vector<SignedError> errors_of(const Validation& validation);
+// The names that a validation against these requests can have, known before anything is simulated. Empty: not one of
+// them has a measured time.
+[[nodiscard]] std::vector<std::string> figure_names(const MeasuredRun& run);
 
 struct ValidateOptions {
   std::int64_t leave_out_first = 0;  // requests of a server still warming up: simulated, not compared
@@ -63,6 +66,10 @@ struct ValidateOptions {
 
 [[nodiscard]] Validation validate(const scenario::Document& scenario, const std::filesystem::path& configs,
                                   const MeasuredRun& run, const ValidateOptions& options);
+
+// The part of it that follows the simulation.
+[[nodiscard]] Validation compare_with_measured(const MeasuredRun& run, const serving::RunResult& result,
+                                               const ValidateOptions& options);
 
 // The measured requests as a workload.
 [[nodiscard]] serving::RequestsOverride requests_of(const MeasuredRun& run);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/report/figures.h"
 #include "sim/report/text_table.h"
@@ -67,6 +69,20 @@ ordered_json distribution_json(const metrics::Distribution& d) {
   return j;
 }
 
+// Requests that the measured server served and the simulated one did not, by reason; empty if there are none.
+std::string not_served(const metrics::Summary& s) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, std::string_view how) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", report::count_text(count), how));
+  };
+  for (std::size_t i = 1; i < metrics::kRejectReasons; ++i) {
+    add(s.rejected_by_reason[i], fmt::format("rejected: {}", metrics::name_of(static_cast<metrics::RejectReason>(i))));
+  }
+  add(s.timed_out, "timed out");
+  add(s.unfinished, "unfinished");
+  return parts.empty() ? "" : fmt::format("not served  in the simulation: {}\n", fmt::join(parts, "; "));
+}
+
 }  // namespace
 
 std::string print_validation(const Validation& v) {
@@ -78,7 +94,7 @@ std::string print_validation(const Validation& v) {
   if (v.failed > 0) text += fmt::format("; {} failed when measured and are left out", report::count_text(v.failed));
   if (v.left_out > 0)
     text += fmt::format("; the first {} are simulated and not compared", report::count_text(v.left_out));
-  text += "\n\n";
+  text += '\n' + not_served(v.summary) + '\n';
   TextTable table;
   table.add({"", "unit", "measured", "simulated", "error"});
   for (const ComparedTimes& t : v.times) add_times(table, t);
@@ -120,6 +136,9 @@ ordered_json validation_json(const Validation& v) {
   ordered_json& errors = j["error_pct"] = ordered_json::object();
   for (const SignedError& e : errors_of(v)) errors[e.name] = 100 * e.share;
   j["simulated"] = {
+      {"rejected", v.summary.rejected},
+      {"timed_out", v.summary.timed_out},
+      {"unfinished", v.summary.unfinished},
       {"preemptions", v.summary.preemptions},
       {"steps", v.summary.steps},
       {"prefix_hit_ratio",

@@ -11,13 +11,13 @@ namespace {
 constexpr std::array<CsvColumn, 3> kColumns{{{"TIMESTAMP", CsvField::time, true},
                                              {"ContextTokens", CsvField::prompt_tokens, true},
                                              {"GeneratedTokens", CsvField::output_tokens, true}}};
-constexpr CsvLayout kLayout{kColumns, TimeForm::date_time};
+constexpr CsvLayout kLayout{kColumns, "TIMESTAMP,ContextTokens,GeneratedTokens", TimeForm::date_time};
 
 constexpr std::array<CsvColumn, 4> kLmmColumns{{{"TIMESTAMP", CsvField::time, true},
                                                 {"NumImages", CsvField::images, true},
                                                 {"ContextTokens", CsvField::prompt_tokens, true},
                                                 {"GeneratedTokens", CsvField::output_tokens, true}}};
-constexpr CsvLayout kLmmLayout{kLmmColumns, TimeForm::date_time};
+constexpr CsvLayout kLmmLayout{kLmmColumns, "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens", TimeForm::date_time};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
+#include "sim/workload/prompt_ids.h"
 
 namespace blockyard::workload {
 namespace {
@@ -18,16 +19,13 @@ class Bailian final : public RecordFormat {
   void parse(simdjson::ondemand::object& record, RowBatch& batch) override {
     batch.prefix_block = block_;
     TraceRow& row = batch.add();
-    row.first_prefix_id = batch.prefix_ids.size();
+    PromptIds ids(batch, row);
     bool timed = false;
-    const char* ids_at = nullptr;
     std::int64_t chat = kNone;
     std::int64_t parent = kNone;
     for_each_field(record, [&](const JsonField& field) {
       if (field.key == "hash_ids") {
-        ids_at = field.at;
-        row.prefix_ids =
-            static_cast<std::int32_t>(read_block_ids(field, batch.keep_prefix_ids ? &batch.prefix_ids : nullptr));
+        ids.read(field);
       } else if (field.key == "timestamp") {
         row.time_ns = time_of(field, kSeconds);
         timed = true;
@@ -44,9 +42,7 @@ class Bailian final : public RecordFormat {
       }
     });
     if (!timed) throw JsonFault{nullptr, "no key \"timestamp\""};
-    if (ids_at != nullptr) {
-      check_id_count("hash_ids", row.prefix_ids, row.prompt_tokens, "input_length", block_, rule_, ids_at);
-    }
+    ids.check_count("input_length", block_, rule_);
     row.session = session_of(chat, parent);
   }
 

@@ -21,7 +21,7 @@ constexpr std::array<CsvColumn, 13> kColumns{{{"arrival_s", CsvField::time, true
                                               {"delay_s", CsvField::delay, false},
                                               {"category", CsvField::category, false},
                                               {"n", CsvField::samples, false}}};
-constexpr CsvLayout kLayout{kColumns, TimeForm::seconds};
+constexpr CsvLayout kLayout{kColumns, "arrival_s,prompt_tokens,output_tokens", TimeForm::seconds};
 
 }  // namespace
 

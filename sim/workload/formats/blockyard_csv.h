@@ -1,4 +1,4 @@
-// Blockyard's own trace format, written by write_csv.h.
+// Blockyard's own trace format, written by write_trace.h.
 //
 //   file   := header line-end { row line-end }            line-end := LF (CRLF is read as well)
 //   header := the names of the columns, in any order      row := as many fields, separated by commas

@@ -6,6 +6,7 @@
 
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
+#include "sim/workload/prompt_ids.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::workload {
@@ -19,9 +20,8 @@ class BlockyardJsonl final : public RecordFormat {
 
   void parse(simdjson::ondemand::object& record, RowBatch& batch) override {
     TraceRow& row = batch.add();
-    row.first_prefix_id = batch.prefix_ids.size();
+    PromptIds ids(batch, row);
     bool timed = false;
-    const char* ids_at = nullptr;
     std::int64_t block = 0;
     for_each_field(record, [&](const JsonField& field) {
       if (is_null(field)) return;
@@ -30,9 +30,7 @@ class BlockyardJsonl final : public RecordFormat {
         row.time_ns = time_of(field, kSeconds);
         timed = true;
       } else if (key == "hash_ids") {
-        ids_at = field.at;
-        row.prefix_ids =
-            static_cast<std::int32_t>(read_block_ids(field, batch.keep_prefix_ids ? &batch.prefix_ids : nullptr));
+        ids.read(field);
       } else if (key == "block_tokens") {
         block = integer_of(field, 1, 1'000'000);
       } else {
@@ -40,14 +38,15 @@ class BlockyardJsonl final : public RecordFormat {
       }
     });
     if (!timed) throw JsonFault{nullptr, "no key \"arrival_s\""};
-    if (ids_at == nullptr) return;
-    if (block_ == 0) block_ = block;
-    if (block_ == 0) throw JsonFault{ids_at, "hash_ids without block_tokens"};
-    if (block > 0 && block != block_) {
-      throw JsonFault{ids_at, fmt::format("block_tokens: found {}, expected {} as in the rows above", block, block_)};
+    if (ids.at() == nullptr) return;
+    if (block_ == 0 && block == 0) throw JsonFault{ids.at(), "hash_ids without block_tokens"};
+    if (block_ > 0 && block > 0 && block != block_) {
+      throw JsonFault{ids.at(), fmt::format("block_tokens: found {}, expected {} as in the rows above", block, block_)};
     }
-    batch.prefix_block = Tokens(block_);
-    check_id_count("hash_ids", row.prefix_ids, row.prompt_tokens, "prompt_tokens", batch.prefix_block, rule_, ids_at);
+    const std::int64_t told = block_ > 0 ? block_ : block;
+    ids.check_count("prompt_tokens", Tokens(told), rule_);
+    block_ = told;
+    batch.prefix_block = Tokens(told);
   }
 
  private:

@@ -13,7 +13,10 @@ constexpr std::array<CsvColumn, 5> kColumns{{{"Timestamp", CsvField::time, true}
                                              {"Request tokens", CsvField::prompt_tokens, true},
                                              {"Response tokens", CsvField::output_tokens, true},
                                              {"Log Type", CsvField::category, false}}};
-constexpr CsvLayout kLayout{kColumns, TimeForm::seconds};
+constexpr CsvLayout kLayout{.columns = kColumns,
+                            .header = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
+                            .time = TimeForm::seconds,
+                            .sessions_repeat = false};
 
 }  // namespace
 

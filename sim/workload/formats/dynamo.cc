@@ -8,6 +8,7 @@
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
 #include "sim/workload/name_ids.h"
+#include "sim/workload/prompt_ids.h"
 
 namespace blockyard::workload {
 namespace {
@@ -20,23 +21,24 @@ class Dynamo final : public RecordFormat {
 
   void parse(simdjson::ondemand::object& record, RowBatch& batch) override {
     TraceRow& row = batch.add();
-    row.first_prefix_id = batch.prefix_ids.size();
+    PromptIds ids(batch, row);
     Found found;
-    read(record, row, batch, found);
+    read(record, row, ids, found);
+    row.timed = found.time_rank > 0;
     if (row.prompt_tokens == kMissingLength) {
       row.kind = RowKind::not_a_request;
       return;
     }
-    if (found.time_rank == 0) throw JsonFault{nullptr, "no key \"request_received_ms\" or \"timestamp\""};
-    if (found.hashes_at == nullptr) return;
-    if (block_ == 0) block_ = found.block > 0 ? found.block : kBlockTokens;
-    if (found.block > 0 && found.block != block_) {
-      throw JsonFault{found.hashes_at,
-                      fmt::format("trace_block_size: found {}, expected {} as in the rows above", found.block, block_)};
+    if (!row.timed) throw JsonFault{nullptr, "no key \"request_received_ms\" or \"timestamp\""};
+    if (ids.at() == nullptr) return;
+    const std::int64_t told = block_ > 0 ? block_ : found.block > 0 ? found.block : kBlockTokens;
+    if (found.block > 0 && found.block != told) {
+      throw JsonFault{ids.at(),
+                      fmt::format("trace_block_size: found {}, expected {} as in the rows above", found.block, told)};
     }
-    batch.prefix_block = Tokens(block_);
-    check_id_count("input_sequence_hashes", row.prefix_ids, row.prompt_tokens, "input_length", batch.prefix_block,
-                   rule_, found.hashes_at);
+    ids.check_count("input_length", Tokens(told), rule_);
+    block_ = told;
+    batch.prefix_block = Tokens(told);
   }
 
  private:
@@ -46,17 +48,16 @@ class Dynamo final : public RecordFormat {
   struct Found {
     int time_rank = 0;  // the best of the keys that tell a time
     std::int64_t block = 0;
-    const char* hashes_at = nullptr;
   };
 
-  void read(simdjson::ondemand::object& object, TraceRow& row, RowBatch& batch, Found& found) {
+  void read(simdjson::ondemand::object& object, TraceRow& row, PromptIds& ids, Found& found) {
     for_each_field(object, [&](const JsonField& field) {
       const std::string_view key = field.key;
       if (is_null(field)) return;
       if (key == "event" || key == "request" || key == "replay" || key == "agent_context") {
         if (std::string_view(field.value.raw_json_token()).starts_with('{')) {
           simdjson::ondemand::object inner = object_of(field);
-          read(inner, row, batch, found);
+          read(inner, row, ids, found);
         }
       } else if (key == "input_length" || (key == "input_tokens" && row.prompt_tokens == kMissingLength)) {
         row.prompt_tokens = length_of(field);
@@ -75,8 +76,7 @@ class Dynamo final : public RecordFormat {
       } else if (key == "trace_block_size") {
         found.block = integer_of(field, 1, 1'000'000);
       } else if (key == "input_sequence_hashes") {
-        found.hashes_at = field.at;
-        read_hashes(field, row, batch);
+        ids.read_each(field, [&](const JsonField& element) { return ids_.of(hash_of(element)); });
       }
     });
   }
@@ -87,19 +87,14 @@ class Dynamo final : public RecordFormat {
     found.time_rank = rank;
   }
 
-  void read_hashes(const JsonField& field, TraceRow& row, RowBatch& batch) {
-    for_each_element(field, [&](const JsonField& element) {
-      ++row.prefix_ids;
-      std::uint64_t hash = 0;
-      std::int64_t negative = 0;
-      if (element.value.get_uint64().get(hash) != simdjson::SUCCESS) {
-        if (element.value.get_int64().get(negative) != simdjson::SUCCESS) {
-          throw JsonFault{field.at, "input_sequence_hashes: expected whole numbers of 64 bits"};
-        }
-        hash = static_cast<std::uint64_t>(negative);
-      }
-      if (batch.keep_prefix_ids) batch.prefix_ids.push_back(ids_.of(hash));
-    });
+  static std::uint64_t hash_of(const JsonField& element) {
+    std::uint64_t hash = 0;
+    if (element.value.get_uint64().get(hash) == simdjson::SUCCESS) return hash;
+    std::int64_t negative = 0;
+    if (element.value.get_int64().get(negative) != simdjson::SUCCESS) {
+      throw JsonFault{element.at, "input_sequence_hashes: expected whole numbers of 64 bits"};
+    }
+    return static_cast<std::uint64_t>(negative);
   }
 
   std::int64_t block_;  // 0 = not known yet

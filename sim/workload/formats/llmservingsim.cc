@@ -23,6 +23,7 @@ class LlmServingSim final : public RecordFormat {
     TraceRow alone;
     alone.first_prefix_id = batch.prefix_ids.size();
     alone.delay_ns = 0;
+    TokenIds tokens_alone;
     bool timed = false;
     bool agentic = false;
     for_each_field(record, [&](const JsonField& field) {
@@ -33,7 +34,9 @@ class LlmServingSim final : public RecordFormat {
           row.first_prefix_id = batch.prefix_ids.size();
           row.delay_ns = 0;
           simdjson::ondemand::object object = object_of(element);
-          for_each_field(object, [&](const JsonField& inner) { read(inner, row, batch); });
+          TokenIds tokens;
+          for_each_field(object, [&](const JsonField& inner) { read(inner, row, batch, tokens); });
+          tokens.check(row);
           batch.add() = row;
         });
       } else if (field.key == "arrival_time_ns" || field.key == "arrival_time") {
@@ -42,11 +45,12 @@ class LlmServingSim final : public RecordFormat {
       } else if (field.key == "session_id") {
         alone.session = sessions_.of(scalar_text(field));
       } else {
-        read(field, alone, batch);
+        read(field, alone, batch, tokens_alone);
       }
     });
     if (!timed) throw JsonFault{nullptr, "no key \"arrival_time_ns\""};
     if (!agentic) {
+      tokens_alone.check(alone);
       batch.add() = alone;
       batch.rows[first].delay_ns = kAtArrival.count();
       return;
@@ -66,7 +70,19 @@ class LlmServingSim final : public RecordFormat {
   static constexpr std::int64_t kBlockTokens = 16;
   static constexpr int kSeconds = 9;
 
-  void read(const JsonField& field, TraceRow& row, RowBatch& batch) {
+  // A prompt whose tokens are given has as many as it says.
+  struct TokenIds {
+    const char* at = nullptr;
+    std::int64_t count = 0;
+
+    void check(const TraceRow& row) const {
+      if (at == nullptr || row.prompt_tokens < 0 || row.prompt_tokens == count) return;
+      throw JsonFault{
+          at, fmt::format("input_tok_ids: found {} ids, expected {} as input_toks says", count, row.prompt_tokens)};
+    }
+  };
+
+  void read(const JsonField& field, TraceRow& row, RowBatch& batch, TokenIds& tokens) {
     if (field.key == "input_toks") {
       row.prompt_tokens = length_of(field);
     } else if (field.key == "output_toks") {
@@ -74,15 +90,19 @@ class LlmServingSim final : public RecordFormat {
     } else if (field.key == "tool_duration_ns") {
       if (!is_null(field)) row.delay_ns = time_of(field, 0);
     } else if (field.key == "input_tok_ids" && !is_null(field)) {
-      read_tokens(field, row, batch);
+      tokens.at = field.at;
+      tokens.count = read_tokens(field, row, batch);
     }
   }
 
   // A block is known by all tokens up to its end: its id is that of (the block before it, its tokens).
-  void read_tokens(const JsonField& field, TraceRow& row, RowBatch& batch) {
+  // Gives how many tokens there are.
+  std::int64_t read_tokens(const JsonField& field, TraceRow& row, RowBatch& batch) {
     std::uint64_t hash = 0;
     std::int64_t in_block = 0;
+    std::int64_t count = 0;
     for_each_element(field, [&](const JsonField& element) {
+      ++count;
       std::int64_t token = 0;
       if (element.value.get_int64().get(token) != simdjson::SUCCESS) {
         throw JsonFault{field.at, "input_tok_ids: expected whole numbers"};
@@ -95,6 +115,7 @@ class LlmServingSim final : public RecordFormat {
       hash = mixed(0, static_cast<std::uint64_t>(id));
       if (batch.keep_prefix_ids) batch.prefix_ids.push_back(id);
     });
+    return count;
   }
 
   static std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {

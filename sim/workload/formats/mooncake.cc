@@ -8,6 +8,7 @@
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
 #include "sim/workload/name_ids.h"
+#include "sim/workload/prompt_ids.h"
 #include "sim/workload/text_length.h"
 
 namespace blockyard::workload {
@@ -22,19 +23,12 @@ class Mooncake final : public RecordFormat {
   void parse(simdjson::ondemand::object& record, RowBatch& batch) override {
     batch.prefix_block = block_;
     TraceRow& row = batch.add();
-    row.first_prefix_id = batch.prefix_ids.size();
+    PromptIds ids(batch, row);
     bool timed = false;
-    bool has_ids = false;
-    const char* ids_at = nullptr;
     std::int64_t text_tokens = kMissingLength;
     for_each_field(record, [&](const JsonField& field) {
       if (field.key == "hash_ids") {
-        if (is_null(field)) return;
-        ids_at = field.at;
-        has_ids = true;
-        // A line of 16 MiB holds fewer than 2^31.
-        row.prefix_ids =
-            static_cast<std::int32_t>(read_block_ids(field, batch.keep_prefix_ids ? &batch.prefix_ids : nullptr));
+        ids.read(field);
       } else if (field.key == "timestamp") {
         if (is_null(field)) return;
         row.time_ns = time_of(field, kMilliseconds);
@@ -54,29 +48,23 @@ class Mooncake final : public RecordFormat {
       }
     });
     if (row.prompt_tokens == kMissingLength) row.prompt_tokens = text_tokens;
-    if (has_ids) check_id_count("hash_ids", row.prefix_ids, row.prompt_tokens, "input_length", block_, rule_, ids_at);
+    ids.check_count("input_length", block_, rule_);
     place_in_session(row, timed);
   }
 
  private:
   static constexpr int kMilliseconds = 6;
 
-  // The first turn of a session comes at its time; a later one when the one before it is answered, `delay` after it. A
-  // first turn's delay has nothing to wait for.
+  // The first turn of a session comes at its time; a later one with a delay, or without a time, when the one before it
+  // is answered.
   void place_in_session(TraceRow& row, bool timed) {
+    row.timed = timed;
     if (row.session == 0) {
       if (!timed) throw JsonFault{nullptr, "no key \"timestamp\", and no \"session_id\" whose turns need none"};
-      row.delay_ns = kAtArrival.count();
       return;
     }
     const auto [began, is_first] = began_.try_emplace(row.session, row.time_ns);
-    if (is_first) {
-      row.delay_ns = kAtArrival.count();
-      row.timed = timed;
-      return;
-    }
-    row.timed = timed;
-    if (timed) return;
+    if (is_first || timed) return;
     row.delay_ns = std::max(row.delay_ns, std::int64_t{0});
     row.time_ns = began->second;
   }

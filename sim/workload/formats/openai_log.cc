@@ -7,27 +7,42 @@
 #include <string>
 #include <utility>
 
-#include "sim/workload/csv_fields.h"
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
 #include "sim/workload/name_ids.h"
-#include "sim/workload/numbers.h"
+#include "sim/workload/status.h"
 
 namespace blockyard::workload {
 namespace {
 
+// A number is 10^number_power ns, a string of digits 10^string_power ns, any other string a date and time. What the API
+// itself calls created is in seconds, however it is quoted; the rest is in seconds as a number and in ns as a string. A
+// string of 19 digits can only be ns: as anything else it is no time that 64 bits hold.
 struct TimeKey {
   std::string_view key;
-  int power;  // of the unit in ns; kLog: as it is written
+  int number_power;
+  int string_power;
 };
-constexpr int kLog = -1;
-constexpr std::array kTimeKeys{
-    TimeKey{"created", kLog},       TimeKey{"created_at", kLog}, TimeKey{"timestamp", kLog}, TimeKey{"time", kLog},
-    TimeKey{"arrival_time", kLog},  TimeKey{"start_time", kLog}, TimeKey{"timestamp_ms", 6}, TimeKey{"created_ms", 6},
-    TimeKey{"timestamp_us", 3},     TimeKey{"created_us", 3},    TimeKey{"timestamp_ns", 0}, TimeKey{"created_ns", 0},
-    TimeKey{"startTimeUnixNano", 0}};
+constexpr std::array kTimeKeys{TimeKey{"created", 9, 9},          TimeKey{"created_at", 9, 9},
+                               TimeKey{"timestamp", 9, 0},        TimeKey{"time", 9, 0},
+                               TimeKey{"arrival_time", 9, 0},     TimeKey{"start_time", 9, 0},
+                               TimeKey{"timestamp_ms", 6, 6},     TimeKey{"created_ms", 6, 6},
+                               TimeKey{"timestamp_us", 3, 3},     TimeKey{"created_us", 3, 3},
+                               TimeKey{"timestamp_ns", 0, 0},     TimeKey{"created_ns", 0, 0},
+                               TimeKey{"startTimeUnixNano", 0, 0}};
+
+bool is_long(const JsonField& field) {
+  constexpr std::size_t kDigitsOfNs = 19;  // since 2001
+  const std::string_view text = scalar_text(field);
+  return text.size() == kDigitsOfNs && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 bool is_object(const JsonField& field) { return std::string_view(field.value.raw_json_token()).starts_with('{'); }
+
+bool tells_failure(const JsonField& field) {
+  const bool is_status = field.key == "status" || field.key == "status_code";
+  return is_status && !is_object(field) && !is_success(scalar_text(field));
+}
 
 class OpenAiLog final : public RecordFormat {
  public:
@@ -35,6 +50,7 @@ class OpenAiLog final : public RecordFormat {
     TraceRow& row = batch.add();
     bool timed = false;
     read(record, row, batch, timed, 0);
+    row.timed = timed;
     if (!timed && row.kind == RowKind::request) {
       throw JsonFault{nullptr, "no time: expected created, created_at, timestamp, time or arrival_time"};
     }
@@ -55,7 +71,7 @@ class OpenAiLog final : public RecordFormat {
         read(inner, row, batch, timed, depth + 1);
       } else if (time != kTimeKeys.end()) {
         if (timed) return;
-        row.time_ns = time->power == kLog ? log_time_of(field) : time_of(field, time->power);
+        row.time_ns = log_time_of(field, time->number_power, is_long(field) ? 0 : time->string_power);
         timed = true;
       } else if (key == "prompt_tokens" || key == "input_tokens") {
         row.prompt_tokens = length_of(field);
@@ -71,19 +87,10 @@ class OpenAiLog final : public RecordFormat {
         row.tenant = tenants_.of(scalar_text(field));
       } else if (key == "model") {
         row.category = batch.category(scalar_text(field));
-      } else if (key == "error" || (key == "status" || key == "status_code" ? is_failure(field) : false)) {
+      } else if (key == "error" || tells_failure(field)) {
         row.kind = RowKind::failed;
       }
     });
-  }
-
-  static bool is_failure(const JsonField& field) {
-    constexpr std::int64_t kFirstError = 400;
-    const std::string_view text = scalar_text(field);
-    const Decimal number = parse_decimal(text, 0);
-    if (number.fault == nullptr) return number.value >= kFirstError;
-    return same_name(text, "error") || same_name(text, "failed") || same_name(text, "failure") ||
-           same_name(text, "timeout") || same_name(text, "cancelled") || same_name(text, "incomplete");
   }
 
   NameIds sessions_;

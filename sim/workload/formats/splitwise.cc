@@ -12,8 +12,12 @@ constexpr std::array<CsvColumn, 5> kColumns{{{"arrival_timestamp", CsvField::tim
                                              {"prompt_size", CsvField::prompt_tokens, true},
                                              {"token_size", CsvField::output_tokens, true},
                                              {"application_id", CsvField::tenant_name, false},
-                                             {"request_type", CsvField::category, false}}};
-constexpr CsvLayout kLayout{kColumns, TimeForm::seconds};
+                                             {"request_type", CsvField::request_type, false}}};
+constexpr CsvLayout kLayout{
+    .columns = kColumns,
+    .header = "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size",
+    .time = TimeForm::seconds,
+    .request_type = "2"};
 
 }  // namespace
 

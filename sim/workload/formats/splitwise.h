@@ -1,6 +1,7 @@
 // Traces of Splitwise-sim (github.com/Mutinifni/splitwise-sim; Patel et al., ISCA 2024), CSV:
 //   request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size
-// arrival_timestamp in seconds; application_id is the tenant; the category is the request type (2 = LLM inference).
+// arrival_timestamp in seconds; application_id is the tenant; the category is the request type. Other
+// types than 2 (LLM inference) are no requests of a language model: left out and counted.
 #pragma once
 
 #include <memory>

@@ -16,8 +16,12 @@ constexpr std::array<CsvColumn, 6> kColumns{{{"arrival_time", CsvField::time, tr
                                              {"input_len", CsvField::prompt_tokens, true},
                                              {"output_len", CsvField::output_tokens, true},
                                              {"tool_wait_after_ms", CsvField::delay, true}}};
-constexpr CsvLayout kLayout{kColumns, TimeForm::milliseconds, TimeForm::milliseconds};
-constexpr CsvLayout kWithoutTimes{std::span(kColumns).subspan(1), TimeForm::none, TimeForm::milliseconds};
+constexpr CsvLayout kLayout{kColumns,
+                            "session_id,arrival_time,round_idx,prefix_len,input_len,output_len,tool_wait_after_ms",
+                            TimeForm::milliseconds, TimeForm::milliseconds};
+constexpr CsvLayout kWithoutTimes{std::span(kColumns).subspan(1),
+                                  "session_id,round_idx,prefix_len,input_len,output_len,tool_wait_after_ms",
+                                  TimeForm::none, TimeForm::milliseconds};
 
 // Of each row of the file: the prompt whole, and the wait behind the row before it instead of its own.
 class Rounds final : public RowReader {

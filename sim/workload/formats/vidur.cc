@@ -11,8 +11,9 @@ namespace {
 constexpr std::array<CsvColumn, 3> kColumns{{{"arrived_at", CsvField::time, true},
                                              {"num_prefill_tokens", CsvField::prompt_tokens, true},
                                              {"num_decode_tokens", CsvField::output_tokens, true}}};
-constexpr CsvLayout kLayout{kColumns, TimeForm::seconds};
-constexpr CsvLayout kLengthsAlone{std::span(kColumns).subspan(1), TimeForm::none};
+constexpr CsvLayout kLayout{kColumns, "arrived_at,num_prefill_tokens,num_decode_tokens", TimeForm::seconds};
+constexpr CsvLayout kLengthsAlone{std::span(kColumns).subspan(1),
+                                  "num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio", TimeForm::none};
 
 }  // namespace
 

@@ -1,12 +1,12 @@
 #include "sim/workload/formats/weka.h"
 
-#include <unordered_set>
 #include <utility>
 
 #include "sim/workload/block_ids.h"
 #include "sim/workload/json_fields.h"
 #include "sim/workload/json_reader.h"
 #include "sim/workload/name_ids.h"
+#include "sim/workload/prompt_ids.h"
 
 namespace blockyard::workload {
 namespace {
@@ -23,8 +23,8 @@ class Weka final : public RecordFormat {
     std::uint32_t session = 0;
     bool many = false;
     TraceRow alone;
-    Found found;
-    alone.first_prefix_id = batch.prefix_ids.size();
+    PromptIds ids(batch, alone);
+    bool timed = false;
     for_each_field(record, [&](const JsonField& field) {
       if (field.key == "requests" || field.key == "turns") {
         many = true;
@@ -32,11 +32,11 @@ class Weka final : public RecordFormat {
       } else if (field.key == "id" || field.key == "conversation_id" || field.key == "session_id") {
         session = sessions_.of(scalar_text(field));
       } else {
-        read(field, alone, batch, found);
+        read(field, alone, batch, ids, timed);
       }
     });
     if (!many) {
-      finish(alone, found);
+      finish(ids, timed);
       batch.add() = alone;
     }
     for (std::size_t i = first; i < batch.size; ++i) place_in_session(batch.rows[i], session, batch);
@@ -46,31 +46,23 @@ class Weka final : public RecordFormat {
   static constexpr std::int64_t kBlockTokens = 64;
   static constexpr int kSeconds = 9;
 
-  struct Found {
-    bool timed = false;
-    const char* ids_at = nullptr;
-  };
-
   void request(const JsonField& element, RowBatch& batch) {
     simdjson::ondemand::object object = object_of(element);
     TraceRow row;
-    Found found;
-    row.first_prefix_id = batch.prefix_ids.size();
-    for_each_field(object, [&](const JsonField& field) { read(field, row, batch, found); });
-    finish(row, found);
+    PromptIds ids(batch, row);
+    bool timed = false;
+    for_each_field(object, [&](const JsonField& field) { read(field, row, batch, ids, timed); });
+    finish(ids, timed);
     batch.add() = row;
   }
 
-  static void read(const JsonField& field, TraceRow& row, RowBatch& batch, Found& found) {
+  static void read(const JsonField& field, TraceRow& row, RowBatch& batch, PromptIds& ids, bool& timed) {
     const std::string_view key = field.key;
     if (key == "hash_ids") {
-      if (is_null(field)) return;
-      found.ids_at = field.at;
-      row.prefix_ids =
-          static_cast<std::int32_t>(read_block_ids(field, batch.keep_prefix_ids ? &batch.prefix_ids : nullptr));
+      ids.read(field);
     } else if (key == "t" || key == "request_arrival_delta_s") {
       row.time_ns = time_of(field, kSeconds);
-      found.timed = true;
+      timed = true;
     } else if (key == "in" || key == "input_length" || key == "input_tokens") {
       row.prompt_tokens = length_of(field);
     } else if (key == "out" || key == "output_length" || key == "output_tokens") {
@@ -82,16 +74,13 @@ class Weka final : public RecordFormat {
     }
   }
 
-  void finish(TraceRow& row, const Found& found) const {
-    if (!found.timed) throw JsonFault{nullptr, "no key \"t\""};
-    if (found.ids_at != nullptr) {
-      check_id_count("hash_ids", row.prefix_ids, row.prompt_tokens, "in", block_, rule_, found.ids_at);
-    }
+  void finish(const PromptIds& ids, bool timed) const {
+    if (!timed) throw JsonFault{nullptr, "no key \"t\""};
+    ids.check_count("in", block_, rule_);
   }
 
   void place_in_session(TraceRow& row, std::uint32_t session, RowBatch& batch) {
     row.session = session;
-    if (session == 0 || begun_.insert(session).second) row.delay_ns = kAtArrival.count();
     if (!batch.keep_prefix_ids) return;
     for (std::int32_t i = 0; i < row.prefix_ids; ++i) {
       std::int64_t& id = batch.prefix_ids[row.first_prefix_id + static_cast<std::size_t>(i)];
@@ -102,7 +91,6 @@ class Weka final : public RecordFormat {
   Tokens block_;
   PartialIds rule_;
   NameIds sessions_;
-  std::unordered_set<std::uint32_t> begun_;
   BlockIds ids_;
 };
 

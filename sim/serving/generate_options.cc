@@ -1,0 +1,221 @@
+#include "sim/serving/generate_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/scenario/value.h"
+#include "sim/serving/client_options.h"
+#include "sim/workload/classes.h"
+
+namespace blockyard::serving {
+namespace {
+
+using scenario::Document;
+using scenario::Kind;
+
+workload::LengthSpec length_spec(const Document& scenario, const std::string& section) {
+  workload::LengthSpec spec;
+  spec.distribution = scenario.choice(section + ".distribution");
+  if (scenario.has_value(section + ".mean")) spec.mean = scenario.real(section + ".mean");
+  if (scenario.has_value(section + ".cv")) spec.cv = scenario.real(section + ".cv");
+  if (scenario.has_value(section + ".low")) spec.low = scenario.tokens(section + ".low");
+  if (scenario.has_value(section + ".high")) spec.high = scenario.tokens(section + ".high");
+  if (scenario.has_value(section + ".value")) spec.value = scenario.tokens(section + ".value");
+  if (scenario.has_value(section + ".max")) spec.max = scenario.tokens(section + ".max");
+  return spec;
+}
+
+// Keys that the named distribution needs and the user did not give.
+template <class Rows>
+void expect_keys(const Document& scenario, const Rows& rows, std::string_view name, const std::string& section,
+                 Diagnostics& errors) {
+  for (const auto& row : rows) {
+    if (row.name != name) continue;
+    for (const std::string_view key : row.keys) {
+      const std::string path = section + "." + std::string(key);
+      if (scenario.has(path) && !scenario.has_value(path)) {
+        errors.add(scenario.place(section), fmt::format("{}: `{}` needs it", path, name));
+      }
+    }
+  }
+}
+
+// Errors of the generator's own rules carry no place; they begin with the name of their key and get its place.
+template <class Rows, class Spec>
+void check_spec(const Document& scenario, const Rows& rows, std::string_view name, const Spec& spec,
+                const std::string& section, Diagnostics& errors) {
+  for (const auto& row : rows) {
+    if (row.name != name) continue;
+    Diagnostics found;
+    row.check(spec, found);
+    for (const Diagnostic& d : found.list()) {
+      const std::string path = section + "." + d.message.substr(0, d.message.find(':'));
+      errors.add(scenario.place(scenario.has(path) ? path : section), section + "." + d.message);
+    }
+  }
+}
+
+// Takes from the front of `text` what stands before `end`, without spaces around it; all of it where there is none.
+std::string_view part_of(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  std::string_view part = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  while (!part.empty() && part.front() == ' ') part.remove_prefix(1);
+  while (!part.empty() && part.back() == ' ') part.remove_suffix(1);
+  return part;
+}
+
+// "0 s: 2 req/s, 10 min: 8 req/s".
+std::vector<workload::RatePoint> rate_curve(const Document& scenario, const std::string& path, Diagnostics& errors) {
+  std::vector<workload::RatePoint> curve;
+  std::string_view left = scenario.text(path);
+  while (!left.empty()) {
+    std::string_view point = part_of(left, ',');
+    const scenario::Reading from = scenario::read_value(part_of(point, ':'), Kind::time);
+    const scenario::Reading rate = scenario::read_value(part_of(point, '\0'), Kind::rate);
+    if (from.value && rate.value) {
+      curve.push_back({SimTime(from.value->count), rate.value->number});
+    } else {
+      const std::string& problem = from.value ? rate.problem : from.problem;
+      errors.add(scenario.place(path), fmt::format("{}: point {}: {}; for example \"0 s: 2 req/s, 10 min: 8 req/s\"",
+                                                   path, curve.size() + 1, problem));
+      return {};
+    }
+  }
+  return curve;
+}
+
+workload::ArrivalSpec arrival_spec(const Document& scenario, const std::string& section, Diagnostics& errors) {
+  workload::ArrivalSpec spec;
+  spec.process = scenario.choice(section + ".process");
+  const std::size_t before = errors.list().size();
+  expect_keys(scenario, workload::arrival_processes(), spec.process, section, errors);
+  if (errors.list().size() > before) return spec;
+  // Keys of other processes are left unread, and the report says so.
+  for (const workload::ArrivalEntry& entry : workload::arrival_processes()) {
+    if (entry.name != spec.process) continue;
+    for (const std::string_view key : entry.keys) {
+      const std::string path = section + "." + std::string(key);
+      if (key == "rate") spec.rate_per_s = scenario.rate(path);
+      if (key == "cv") spec.cv = scenario.real(path);
+      if (key == "burst_rate") spec.burst_rate_per_s = scenario.rate(path);
+      if (key == "burst") spec.burst = scenario.time(path);
+      if (key == "quiet") spec.quiet = scenario.time(path);
+      if (key == "period") spec.period = scenario.time(path);
+      if (key == "amplitude") spec.amplitude = scenario.real(path);
+      if (key == "peak") spec.peak = scenario.time(path);
+      if (key == "spike_requests") spec.spike_requests = scenario.integer(path);
+      if (key == "spike_length") spec.spike_length = scenario.time(path);
+      if (key == "curve") spec.curve = rate_curve(scenario, path, errors);
+    }
+  }
+  if (errors.list().size() > before) return spec;
+  check_spec(scenario, workload::arrival_processes(), spec.process, spec, section, errors);
+  return spec;
+}
+
+template <class CheckLengths>
+workload::SessionSpec session_spec(const Document& scenario, const std::string& section,
+                                   const CheckLengths& check_lengths) {
+  workload::SessionSpec spec;
+  spec.turns = scenario.real(section + ".turns");
+  spec.geometric = scenario.choice(section + ".spread") == "geometric";
+  spec.delay = scenario.time(section + ".delay");
+  spec.delay_cv = scenario.real(section + ".delay_cv");
+  if (scenario.has_value(section + ".max_context")) spec.max_context = scenario.tokens(section + ".max_context");
+  if (scenario.is_set(section + ".next_tokens")) {
+    spec.next_tokens = length_spec(scenario, section + ".next_tokens");
+    check_lengths(*spec.next_tokens, section + ".next_tokens");
+  }
+  return spec;
+}
+
+// "weight 3, priority 0; weight 1, priority 10".
+std::vector<workload::ClassSpec> class_specs(const Document& scenario, const std::string& path, Diagnostics& errors) {
+  std::vector<workload::ClassSpec> classes;
+  std::string_view left = scenario.text(path);
+  while (!left.empty()) {
+    std::string_view one = part_of(left, ';');
+    workload::ClassSpec spec;
+    while (!one.empty()) {
+      std::string_view value = part_of(one, ',');
+      const std::string_view key = part_of(value, ' ');
+      const bool weight = key == "weight";
+      const scenario::Reading number = scenario::read_value(value, weight ? Kind::real : Kind::integer);
+      const bool fits =
+          number.value && (weight || (number.value->count >= INT32_MIN && number.value->count <= INT32_MAX));
+      if ((!weight && key != "priority") || !fits) {
+        errors.add(scenario.place(path),
+                   fmt::format("{}: class {}: expected \"weight 3, priority 0\", found {}", path, classes.size() + 1,
+                               scenario::in_quotes(std::string(key) + " " + std::string(value))));
+        return {};
+      }
+      if (weight) spec.weight = number.value->number;
+      if (!weight) spec.priority = static_cast<std::int32_t>(number.value->count);
+    }
+    classes.push_back(spec);
+  }
+  Diagnostics found;
+  workload::check_classes(classes, found);
+  for (const Diagnostic& d : found.list()) errors.add(scenario.place(path), "workload.generate." + d.message);
+  return classes;
+}
+
+}  // namespace
+
+std::optional<workload::GeneratorSpec> generator_spec(const Document& scenario, Diagnostics& errors) {
+  const std::string base = "workload.generate";
+  workload::GeneratorSpec spec;
+  spec.requests = scenario.integer(base + ".requests");
+  spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  spec.samples = static_cast<std::int32_t>(scenario.integer(base + ".n"));
+  if (scenario.is_set(base + ".prefix")) {
+    spec.prefix = workload::PrefixSpec{scenario.integer(base + ".prefix.groups"),
+                                       scenario.tokens(base + ".prefix.tokens"), scenario.real(base + ".prefix.zipf")};
+  }
+  const std::size_t before = errors.list().size();
+  const auto check_lengths = [&](const workload::LengthSpec& lengths, const std::string& section) {
+    const std::size_t missing = errors.list().size();
+    expect_keys(scenario, workload::length_distributions(), lengths.distribution, section, errors);
+    if (errors.list().size() > missing) return;
+    check_spec(scenario, workload::length_distributions(), lengths.distribution, lengths, section, errors);
+  };
+  if (client_mode(scenario) == ClientMode::users) {
+    spec.arrivals.process = "constant";  // as one queue of requests, which users take from
+    spec.arrivals.rate_per_s = 1e9;
+  } else {
+    spec.arrivals = arrival_spec(scenario, base + ".arrivals", errors);
+  }
+  if (scenario.is_set(base + ".lengths")) {
+    for (const char* section : {".prompt_tokens", ".output_tokens"}) {
+      if (scenario.is_set(base + section)) {
+        errors.add(scenario.place(base + section), base + section + ": given beside workload.generate.lengths");
+      }
+    }
+    spec.lengths = workload::JointLengthSpec{.file = scenario.file(base + ".lengths.file")};
+    spec.lengths->from_trace = scenario.choice(base + ".lengths.distribution") == "trace";
+    if (scenario.has_value(base + ".lengths.max_total"))
+      spec.lengths->max_total = scenario.tokens(base + ".lengths.max_total");
+  } else {
+    for (const auto& [section, lengths] : {std::pair(base + ".prompt_tokens", &spec.prompt_tokens),
+                                           std::pair(base + ".output_tokens", &spec.output_tokens)}) {
+      if (!scenario.is_set(section)) {
+        errors.add(scenario.place(base), section + ": missing (or workload.generate.lengths, for both)");
+        continue;
+      }
+      *lengths = length_spec(scenario, section);
+      check_lengths(*lengths, section);
+    }
+  }
+  if (scenario.is_set(base + ".sessions")) spec.sessions = session_spec(scenario, base + ".sessions", check_lengths);
+  if (scenario.has_value(base + ".classes")) spec.classes = class_specs(scenario, base + ".classes", errors);
+  if (errors.list().size() > before) return std::nullopt;
+  return spec;
+}
+
+}  // namespace blockyard::serving

@@ -1,0 +1,73 @@
+#include "sim/workload/csv_table.h"
+
+#include <fmt/format.h>
+
+#include "sim/workload/byte_source.h"
+#include "sim/workload/csv_fields.h"
+#include "sim/workload/numbers.h"
+
+namespace blockyard::workload {
+
+CsvTable::CsvTable(const std::string& path, Diagnostics& errors)
+    : lines_(display_name(path), open_bytes(path)), errors_(&errors) {
+  std::string_view header;
+  while (lines_.next(header) && trimmed(header).empty()) {
+  }
+  if (!trimmed(header).empty()) names_ = split_header(header);
+}
+
+std::optional<std::size_t> CsvTable::column_of(std::string_view name) const {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (same_name(names_[i], name)) return i;
+  }
+  return std::nullopt;
+}
+
+bool CsvTable::next() {
+  std::string_view line;
+  while (errors_->list().size() < kMostFaults && lines_.next(line)) {
+    if (!trimmed(line).empty() && split(line)) return true;
+  }
+  return false;
+}
+
+void CsvTable::fault(std::size_t column, const std::string& message) {
+  errors_->add(lines_.place(fields_[column].at), fmt::format("{}: {}", names_[column], message));
+}
+
+void CsvTable::fault(const std::string& message) { errors_->add(lines_.place(), message); }
+
+std::optional<std::int64_t> CsvTable::number(std::size_t column, int power, std::int64_t low, std::int64_t high) {
+  const std::string_view text = field(column);
+  if (text.empty()) return std::nullopt;
+  const Decimal value = parse_decimal(text, power);
+  std::string problem = value.fault == nullptr ? "" : value.fault;
+  if (problem.empty() && power == 0 && !value.exact) problem = "expected a whole number";
+  if (problem.empty() && value.value < low) problem = fmt::format("expected {} or more", low);
+  if (problem.empty() && value.value > high) problem = "which is more than can be";
+  if (problem.empty()) return value.value;
+  fault(column, fmt::format("found {}, {}", quoted(text), problem));
+  return std::nullopt;
+}
+
+bool CsvTable::split(std::string_view line) {
+  fields_.clear();
+  const char* at = line.data();
+  const char* const end = line.data() + line.size();
+  for (;; ++at) {
+    std::string_view text;
+    const int column = static_cast<int>(at - line.data()) + 1;
+    if (const char* problem = take_field(at, end, text)) {
+      errors_->add(lines_.place(column), problem);
+      return false;
+    }
+    fields_.push_back({text, column});
+    if (at == end) break;
+  }
+  if (fields_.size() == names_.size()) return true;
+  errors_->add(lines_.place(1),
+               fmt::format("found {} fields, expected {} as in the header", fields_.size(), names_.size()));
+  return false;
+}
+
+}  // namespace blockyard::workload
