@@ -65,9 +65,10 @@ Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& 
 }
 
 void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
-  if (a.tier_paths == nullptr || summary.makespan_s == 0) return;
+  if (a.tier_paths == nullptr) return;
   metrics::PrefixCacheWork& work = *summary.prefix_cache_work;
   work.block = Bytes(a.replica.block_bytes);
+  if (summary.makespan_s == 0) return;
   const auto use = [&](const cost::HostLink& link) {
     return metrics::PrefixCacheWork::LinkUse{to_seconds(link.busy(cost::Direction::out, end)) / summary.makespan_s,
                                              to_seconds(link.busy(cost::Direction::in, end)) / summary.makespan_s};
