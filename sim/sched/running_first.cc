@@ -202,7 +202,9 @@ void RunningFirst::admit_waiting() {
     const SequenceId id = head.sequence;
     Sequence& s = table_[id];
     const bool has_kv = s.kept > Tokens(0) || s.saved > Tokens(0);
-    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, s.length());
+    // What samples wrote beyond the prompt is not found again.
+    const Tokens asked = s.width == 1 ? s.length() : std::min(s.length(), s.request.prompt_tokens + Tokens(1));
+    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, asked);
     const Tokens start = has_kv ? std::max(s.kept, s.saved) : hit;
     Tokens n = s.length() - start;
     const Tokens threshold = options_.long_prefill_token_threshold;
@@ -238,11 +240,11 @@ void RunningFirst::admit_waiting() {
     if (has_kv) {
       bring_back(id);
     } else {
-      batch_.looked_up += s.length().count();
+      batch_.looked_up += asked.count();
       batch_.hit += hit.count();
     }
     if (s.admitted && !has_kv) {
-      batch_.looked_up_resumed += s.length().count();
+      batch_.looked_up_resumed += asked.count();
       batch_.hit_resumed += hit.count();
     }
     waiting_->pop_front();

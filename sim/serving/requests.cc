@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/sched/schedulers.h"
 #include "sim/workload/generator.h"
 #include "sim/workload/max_tokens.h"
 #include "sim/workload/samples.h"
@@ -162,6 +163,10 @@ bool asks_samples(const Document& scenario) {
                                       scenario.choice("workload.trace.format"));
 }
 
+bool splits_samples(const Document& scenario) {
+  return asks_samples(scenario) && !sched::traits_of(scenario.choice("engine.scheduler")).can_fork;
+}
+
 Requests make_requests(const Document& scenario, Tokens max_model_len, workload::ContentStore* contents,
                        Diagnostics& errors) {
   const std::size_t before = errors.list().size();
@@ -185,6 +190,10 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
   }
   if (requests.trace != nullptr && !asks_samples(scenario))
     requests.source = workload::expect_one_sample(std::move(requests.source));
+  if (splits_samples(scenario)) {
+    requests.source = workload::request_of_each_sample(std::move(requests.source), contents);
+    requests.expected.reset();
+  }
   requests.source = workload::with_max_tokens(std::move(requests.source), rule);
   return requests;
 }

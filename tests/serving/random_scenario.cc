@@ -105,6 +105,7 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   } else {
     out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
   }
+  out.add("  hybrid_kv_cache_manager: {}", one_of("on", "on", "off"));
   out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "pow2", "oracle", several ? "pow2" : "grow",
                                       several ? "oracle" : "grow"));
   out.add("  placement: {}", one_of("buddy", "first_fit", "next_fit", "best_fit", "worst_fit"));
@@ -144,8 +145,9 @@ RandomScenario random_scenario() {
                   one_of("false", "true"));
   const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
   const bool prefix_cache_allowed = number(0, 1) == 0;
-  const bool several = !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
-  switch (number(0, 4)) {
+  const bool several = number(0, 2) == 0;
+  const bool beams = several && !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
+  switch (number(0, 6)) {
     case 0:
       out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm, {}}}", links);
       break;
@@ -158,6 +160,12 @@ RandomScenario random_scenario() {
     case 3:
       out.add("model: qwen2.5-7b\nhardware: {{gpu: l40s, gpu_memory_utilization: 0.8, {}}}", links);
       break;
+    case 4:
+      out.add("model: gpt-oss-20b\nhardware: {{gpu: a100-80gb-sxm, {}}}", links);  // a window of 128 in half its layers
+      break;
+    case 5:
+      out.add("model: qwen3.5-27b\nhardware: {{gpu: a100-80gb-sxm, {}}}", links);  // recurrent states
+      break;
     default:
       out.add("model: llama-3-70b\nhardware: {{gpu: h200-141gb-sxm, tensor_parallel_size: 4, {}}}", links);
   }
@@ -165,7 +173,7 @@ RandomScenario random_scenario() {
   out.add("  max_tokens: {{rule: {}, value: 25, factor: 1.5}}",
           one_of("recorded", "recorded", "true_length", "constant", "factor", "model_limit"));
   if (several) {
-    out.add("  decoding: {}\n  beam_switch: {}", one_of("sample", "beam_search"), one_of("1", "0.3", "0"));
+    out.add("  decoding: {}\n  beam_switch: {}", beams ? "beam_search" : "sample", one_of("1", "0.3", "0"));
     out.add("  n: {}", one_of("recorded", "recorded", "1", "2", "5"));
   }
   if (number(0, 3) > 0) {
