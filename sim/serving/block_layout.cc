@@ -11,26 +11,21 @@ namespace {
 
 using model::LayerKind;
 
-// Bytes that the layers of a group use of a row: a block in each of its tables.
-std::int64_t row_bytes(const model::PageGroup& group) {
-  return std::llround(static_cast<double>(group.layers) * group.used_page_bytes);
-}
-
-// What `pieces` of a table counts, in bytes. Where a token's bytes are no whole number, the rest is padding.
-std::int64_t counted_bytes(const model::PageGroup& group) {
-  if (group.kind == LayerKind::recurrent) return row_bytes(group);
-  return row_bytes(group) / group.block.count();
+// What `pieces` of a group's tables count, in bytes: of a row, a block in each of its tables, what its layers use. Where
+// a token's bytes are no whole number, the rest is padding.
+std::int64_t counted_bytes(const model::PageGroup& group, Bytes block) {
+  const std::int64_t used = std::min<std::int64_t>(
+      std::llround(static_cast<double>(group.layers) * group.used_page_bytes), group.groups * block.count());
+  return group.kind == LayerKind::recurrent ? used : used / group.block.count();
 }
 
 void add_tables(BlockLayout& made) {
-  const auto of = [](const model::PageGroup& group) {
-    const bool recurrent = group.kind == LayerKind::recurrent;
-    return kv::BlockTables{group.window, group.groups, recurrent ? Tokens(0) : group.block, counted_bytes(group)};
-  };
-  std::int64_t piece = made.layout.block_bytes.count();
+  const Bytes block = made.layout.block_bytes;
+  std::int64_t piece = block.count();
   for (const model::PageGroup& group : made.layout.groups) {
-    made.tables.push_back(of(group));
-    piece = std::gcd(piece, counted_bytes(group));
+    const Tokens tokens = group.kind == LayerKind::recurrent ? Tokens(0) : group.block;
+    made.tables.push_back({group.window, group.groups, tokens, counted_bytes(group, block)});
+    piece = std::gcd(piece, made.tables.back().pieces);
   }
   for (kv::BlockTables& tables : made.tables) tables.pieces /= piece;
   made.piece_bytes = Bytes(piece);
