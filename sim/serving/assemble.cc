@@ -93,20 +93,24 @@ std::string refusal(const Served& s, const model::BudgetOptions& budget, const m
 
 // Blocks of paged memory; other strategies have blocks of one token, but for a budget given in blocks.
 BlockLayout blocks_of(const Document& scenario, const Served& s, bool cached, bool forks) {
-  const sched::SchedulerTraits& traits = sched::traits_of(scenario.choice("engine.scheduler"));
-  if (scenario.choice("kv_cache.strategy") != "paged") {
-    BlockLayout made;
-    made.block_size = Tokens(1);
-    return made;
-  }
+  BlockLayout made;
+  made.block_size = Tokens(1);
+  const std::string& strategy = scenario.choice("kv_cache.strategy");
+  if (strategy == "none") return made;
   model::LayoutOptions options;
   options.split = {s.tensor_parallel, 1, s.kv_dtype};
-  options.block_size = scenario.tokens("kv_cache.block_size");
   options.max_num_batched_tokens = s.longest_chunk;
-  options.hybrid_manager = scenario.choice("kv_cache.hybrid_kv_cache_manager") == "on";
+  const bool paged = strategy == "paged";
+  if (paged) {
+    options.block_size = scenario.tokens("kv_cache.block_size");
+    options.hybrid_manager = scenario.choice("kv_cache.hybrid_kv_cache_manager") == "on";
+  }
   const bool moves_parts =
       sched::mode_swaps(scenario.choice("preemption.mode")) || scenario.boolean("preemption.tail_blocks");
-  return block_layout(s.model, options, s.max_model_len, cached || forks || moves_parts || traits.paged_only);
+  const bool own_memory = sched::traits_of(scenario.choice("engine.scheduler")).paged_only;
+  made = block_layout(s.model, options, s.max_model_len, !paged || cached || forks || moves_parts || own_memory);
+  if (!paged) made.block_size = Tokens(1);
+  return made;
 }
 
 model::MemoryBudget budget(const Document& scenario, const Served& s, const BlockLayout& blocks, Diagnostics& errors) {

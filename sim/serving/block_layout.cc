@@ -11,8 +11,8 @@ namespace {
 
 using model::LayerKind;
 
-// What `pieces` of a group's tables count, in bytes: of a row, a block in each of its tables, what its layers use. Where
-// a token's bytes are no whole number, the rest is padding.
+// What `pieces` of a group's tables count, in bytes: of a row, a block in each of its tables, what its layers use.
+// Where a token's bytes are no whole number, the rest is padding.
 std::int64_t counted_bytes(const model::PageGroup& group, Bytes block) {
   const std::int64_t used = std::min<std::int64_t>(
       std::llround(static_cast<double>(group.layers) * group.used_page_bytes), group.groups * block.count());
@@ -66,8 +66,8 @@ BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOption
   if (one_table) {
     if (forgets(made.layout, max_model_len)) {
       made.notes.emplace_back(
-          "with a prefix cache, several samples a request, swaps, tail_blocks or vllm-v0, blocks that fall out of a "
-          "sliding window are held");
+          "tokens that fall out of a sliding window are held: only paged memory frees them, without a prefix cache, "
+          "several samples a request, swaps, tail_blocks or vllm-v0");
     }
     if (has_state(made.layout)) made.notes.emplace_back("recurrent state is not counted here, but for the weights");
     return made;

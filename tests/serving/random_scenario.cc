@@ -72,8 +72,9 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 }
 
 // `several`: requests may have several samples, which regions that grow and virtual memory do not hold.
+// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens.
 void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
-                bool several) {
+                bool several, bool states) {
   const std::string strategy = scheduler == "vllm-v0" ? "paged"
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
@@ -100,7 +101,7 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("kv_cache:");
   out.add("  strategy: {}", strategy);
   out.add("  block_size: {}", block_size);
-  if (number(0, 1) == 0) {
+  if (states || number(0, 1) == 0) {
     out.add("  budget: {} blocks", blocks);
   } else {
     out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
@@ -147,7 +148,9 @@ RandomScenario random_scenario() {
   const bool prefix_cache_allowed = number(0, 1) == 0;
   const bool several = number(0, 2) == 0;
   const bool beams = several && !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
-  switch (number(0, 6)) {
+  const std::int64_t model = number(0, 6);
+  const bool states = model == 5;
+  switch (model) {
     case 0:
       out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm, {}}}", links);
       break;
@@ -182,7 +185,7 @@ RandomScenario random_scenario() {
   } else {
     add_generated(out, max_model_len);
   }
-  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several);
+  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several, states);
   out.add("admission:");
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));
