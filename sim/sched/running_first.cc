@@ -69,7 +69,7 @@ bool RunningFirst::budget_covers_all() {
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
     const Tokens n = wanted(s);
-    wanted_.push_back(s.affordable(n, left));
+    wanted_.push_back(s.affordable(s.computed, n, left));
     if (wanted_.back() < n && id != running_.last()) return false;
     left -= s.work(s.computed, s.computed + wanted_.back());
   }
@@ -146,7 +146,8 @@ void RunningFirst::plan_by_walk(SimTime now) {
   dissolve_cohort(now);
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
-    const Tokens n = table_[current].affordable(wanted(table_[current]), budget_);
+    const Sequence& asks = table_[current];
+    const Tokens n = asks.affordable(asks.computed, wanted(asks), budget_);
     if (n <= Tokens(0)) {
       current = table_[current].next;
       continue;
@@ -212,7 +213,7 @@ void RunningFirst::admit_waiting() {
     refused = true;  // unless all that follows goes well
     head_waits_for_ = QueueCause::token_budget;
     if (!options_.chunked_prefill && s.work(start, start + n) > budget_) break;
-    n = s.affordable(n, budget_);
+    n = s.affordable(start, n, budget_);
     if (n <= Tokens(0)) break;
     head_waits_for_ = QueueCause::kv_memory;
     if (s.ready > now_) break;
