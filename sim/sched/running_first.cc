@@ -70,7 +70,7 @@ bool RunningFirst::budget_covers_all() {
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
     const Tokens n = wanted(s);
-    wanted_.push_back(s.affordable(n, left));
+    wanted_.push_back(s.affordable(s.computed, n, left));
     if (wanted_.back() < n && id != running_.last()) return false;
     left -= s.work(s.computed, s.computed + wanted_.back());
   }
@@ -148,7 +148,8 @@ void RunningFirst::plan_by_walk(SimTime now) {
   dissolve_cohort(now);
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
-    const Tokens n = table_[current].affordable(wanted(table_[current]), budget_);
+    const Sequence& asks = table_[current];
+    const Tokens n = asks.affordable(asks.computed, wanted(asks), budget_);
     if (n <= Tokens(0)) {
       current = table_[current].next;
       continue;
@@ -210,7 +211,9 @@ void RunningFirst::admit_waiting() {
     const SequenceId id = head.sequence;
     Sequence& s = table_[id];
     const bool has_kv = s.kept > Tokens(0) || s.saved > Tokens(0);
-    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, s.length());
+    // What samples wrote beyond the prompt is not found again.
+    const Tokens asked = s.width == 1 ? s.length() : std::min(s.length(), s.request.prompt_tokens + Tokens(1));
+    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, asked);
     const Tokens start = has_kv ? std::max(s.kept, s.saved) : hit;
     Tokens n = s.length() - start;
     const Tokens threshold = options_.long_prefill_token_threshold;
@@ -218,7 +221,7 @@ void RunningFirst::admit_waiting() {
     refused = true;  // unless all that follows goes well
     head_waits_for_ = QueueCause::token_budget;
     if (!options_.chunked_prefill && s.work(start, start + n) > budget_) break;
-    n = s.affordable(n, budget_);
+    n = s.affordable(start, n, budget_);
     if (n <= Tokens(0)) break;
     head_waits_for_ = QueueCause::kv_memory;
     if (s.ready > now_) break;
@@ -248,11 +251,11 @@ void RunningFirst::admit_waiting() {
     if (has_kv) {
       bring_back(id);
     } else {
-      batch_.looked_up += s.length().count();
+      batch_.looked_up += asked.count();
       batch_.hit += hit.count();
     }
     if (s.admitted && !has_kv) {
-      batch_.looked_up_resumed += s.length().count();
+      batch_.looked_up_resumed += asked.count();
       batch_.hit_resumed += hit.count();
     }
     waiting_->pop_front();

@@ -20,7 +20,7 @@ void RunningFirst::share_budget() {
   Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
-    wanted_.push_back(std::max(Tokens(0), s.affordable(wanted(s), left)));
+    wanted_.push_back(std::max(Tokens(0), s.affordable(s.computed, wanted(s), left)));
     left -= s.work(s.computed, s.computed + wanted_.back());
   }
 }

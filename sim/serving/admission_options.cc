@@ -25,13 +25,13 @@ RateLimit rate_limit(const Document& scenario) {
 
 }  // namespace
 
-std::optional<double> watermark(const Document& scenario, Tokens usable, Diagnostics& errors) {
+std::optional<double> watermark(const Document& scenario, Tokens block_size, Tokens usable, Diagnostics& errors) {
   if (scenario.is_word("admission.watermark", "engine")) return std::nullopt;
   double share = 0;
   if (scenario.is("admission.watermark", Kind::blocks)) {
     // Half a token more, so that the share of so many blocks rounds down to them.
     const auto slots = static_cast<double>(
-        (scenario.tokens("kv_cache.block_size") * scenario.blocks("admission.watermark").count()).count());
+        (block_size * scenario.blocks("admission.watermark").count()).count());
     share = (slots + 0.5) / static_cast<double>(usable.count());
   } else {
     share = scenario.real("admission.watermark");

@@ -12,7 +12,8 @@
 namespace blockyard::serving {
 
 // Kept free at admission, as a share of the pool; none for the engine's own rule.
-[[nodiscard]] std::optional<double> watermark(const scenario::Document& scenario, Tokens usable, Diagnostics& errors);
+[[nodiscard]] std::optional<double> watermark(const scenario::Document& scenario, Tokens block_size, Tokens usable,
+                                              Diagnostics& errors);
 
 [[nodiscard]] sched::QueueOptions queue_options(const scenario::Document& scenario, Diagnostics& errors);
 

@@ -27,9 +27,7 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
     memory_->listen([this](const MemoryChange& change) { options_.memory_changed(now_, change); });
 }
 
-void Replica::tell_memory() {
-  collector_->set_memory(memory_->partition(), memory_->largest_free().count() * memory_->pieces_per_token());
-}
+void Replica::tell_memory() { collector_->set_memory(memory_->partition(), memory_->largest_free_pieces()); }
 
 void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
   collector_->advance(now);

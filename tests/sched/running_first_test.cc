@@ -59,11 +59,16 @@ Scenario random_scenario() {
   s.memory.pages = *rc::gen::inRange<std::int64_t>(20, 300);
   s.memory.page_geometry = kv::PageGeometry(Bytes(64), {{*rc::gen::element(16, 20), 2}});
   s.memory.keep_pages = *rc::gen::arbitrary<bool>();
-  if (*rc::gen::inRange(0, 3) == 0) s.memory.tables = {{Tokens(0), 1}, {Tokens(*rc::gen::inRange(1, 40)), 1}};
+  const bool hybrid = *rc::gen::inRange(0, 3) == 0;
   s.memory.longest_chunk = Tokens(1'000'000);
   s.queue_order =
       *rc::gen::elementOf(std::vector<std::string>{"fcfs", "fcfs", "priority", "sjf", "srpt", "edf", "fair"});
   s.block_size = Tokens(*rc::gen::element(1, 3, 4, 16));
+  if (hybrid) {
+    s.memory.tables = {{Tokens(0), 1, s.block_size, 1}, {Tokens(*rc::gen::inRange(1, 40)), 1, s.block_size, 1}};
+    if (*rc::gen::arbitrary<bool>()) s.memory.tables.push_back({Tokens(0), 1, Tokens(0), 1});
+    s.memory.block_pieces = s.block_size.count();
+  }
   s.max_model_len = Tokens(*rc::gen::inRange(16, 80));
   s.capacity = s.block_size * *rc::gen::inRange<std::int64_t>((s.max_model_len.count() + 15) / s.block_size.count() + 1,
                                                               400 / s.block_size.count() + 30);

@@ -85,8 +85,9 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 }
 
 // `several`: requests may have several samples, which regions that grow and virtual memory do not hold.
+// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens.
 void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
-                bool several) {
+                bool several, bool states) {
   const std::string strategy = scheduler == "vllm-v0" ? "paged"
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
@@ -117,11 +118,12 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("kv_cache:");
   out.add("  strategy: {}", strategy);
   out.add("  block_size: {}", block_size);
-  if (number(0, 1) == 0) {
+  if (states || number(0, 1) == 0) {
     out.add("  budget: {} blocks", blocks);
   } else {
     out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
   }
+  out.add("  hybrid_kv_cache_manager: {}", one_of("on", "on", "off"));
   out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "pow2", "oracle", several ? "pow2" : "grow",
                                       several ? "oracle" : "grow"));
   out.add("  placement: {}", one_of("buddy", "first_fit", "next_fit", "best_fit", "worst_fit"));
@@ -178,8 +180,11 @@ RandomScenario random_scenario(Loop loop) {
   const std::string scheduler =
       one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca", "sarathi", "static");
   const bool prefix_cache_allowed = number(0, 1) == 0;
-  const bool several = !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
-  switch (number(0, 4)) {
+  const bool several = number(0, 2) == 0;
+  const bool beams = several && !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
+  const std::int64_t model = number(0, 6);
+  const bool states = model == 5;
+  switch (model) {
     case 0:
       out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm, {}}}", links);
       break;
@@ -192,6 +197,12 @@ RandomScenario random_scenario(Loop loop) {
     case 3:
       out.add("model: qwen2.5-7b\nhardware: {{gpu: l40s, gpu_memory_utilization: 0.8, {}}}", links);
       break;
+    case 4:
+      out.add("model: gpt-oss-20b\nhardware: {{gpu: a100-80gb-sxm, {}}}", links);  // a window of 128 in half its layers
+      break;
+    case 5:
+      out.add("model: qwen3.5-27b\nhardware: {{gpu: a100-80gb-sxm, {}}}", links);  // recurrent states
+      break;
     default:
       out.add("model: llama-3-70b\nhardware: {{gpu: h200-141gb-sxm, tensor_parallel_size: 4, {}}}", links);
   }
@@ -199,7 +210,7 @@ RandomScenario random_scenario(Loop loop) {
   out.add("  max_tokens: {{rule: {}, value: 25, factor: 1.5}}",
           one_of("recorded", "recorded", "true_length", "constant", "factor", "model_limit"));
   if (several) {
-    out.add("  decoding: {}\n  beam_switch: {}", one_of("sample", "beam_search"), one_of("1", "0.3", "0"));
+    out.add("  decoding: {}\n  beam_switch: {}", beams ? "beam_search" : "sample", one_of("1", "0.3", "0"));
     out.add("  n: {}", one_of("recorded", "recorded", "1", "2", "5"));
   }
   const bool generated = number(0, 3) == 0;
@@ -211,7 +222,7 @@ RandomScenario random_scenario(Loop loop) {
   } else {
     add_generated(out, max_model_len);
   }
-  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several);
+  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several, states);
   out.add("admission:");
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));
