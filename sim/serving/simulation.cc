@@ -167,9 +167,9 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
   if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
   replica_->arrive(now, id, request);
   if (admission_.abandon_after) {
-    const SimTime sent = request.arrival;
+    const SimTime since = request.arrival;
     const SimTime until =
-        *admission_.abandon_after < kNever - sent ? std::max(now, sent + *admission_.abandon_after) : kNever;
+        *admission_.abandon_after < kNever - since ? std::max(now, since + *admission_.abandon_after) : kNever;
     if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
     patience_.emplace_back(until, id);
   }
