@@ -28,9 +28,11 @@ std::optional<std::int64_t> most_unfilled(const serving::RunResult& result, cons
   options.block_size = scenario.tokens("kv_cache.block_size");
   options.hybrid_manager = scenario.choice("kv_cache.hybrid_kv_cache_manager") == "on";
   const std::int64_t slot = result.collector.slot_bytes() / options.split.tp;
-  if (Bytes(slot) == model::kv_bytes_per_token(model::kv_geometry(spec), options.split)) return std::nullopt;
+  const std::vector<model::PageGroup> groups = model::kv_layout(spec, model::whole_model(spec), options).groups;
+  const bool one_table = Bytes(slot) == model::kv_bytes_per_token(model::kv_geometry(spec), options.split);
+  if (one_table && groups.size() == 1) return std::nullopt;
   double bytes = 0;
-  for (const model::PageGroup& group : model::kv_layout(spec, model::whole_model(spec), options).groups) {
+  for (const model::PageGroup& group : groups) {
     if (group.kind == model::LayerKind::recurrent) continue;
     bytes +=
         static_cast<double>(group.layers) * group.used_page_bytes * (1 - 1 / static_cast<double>(group.block.count()));
@@ -218,8 +220,8 @@ class Laws {
 
     const std::string& strategy = scenario_.choice("kv_cache.strategy");
     const auto& tail = share(s_, MemoryState::tail);
-    const auto worst = static_cast<double>(
-        most_unfilled_.value_or(widest_ * (scenario_.tokens("kv_cache.block_size").count() - 1)));  // of a request
+    const auto worst = static_cast<double>(std::max(
+        most_unfilled_.value_or(0), widest_ * (scenario_.tokens("kv_cache.block_size").count() - 1)));  // of a request
     if (strategy == "paged") {
       // Those who wait have blocks while they are copied out, or where they lose only their last.
       const bool waiting_too = scenario_.boolean("preemption.overlap") || scenario_.boolean("preemption.tail_blocks");
