@@ -9,6 +9,7 @@ namespace blockyard::sched {
 RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring)
     : options_(options),
       victims_by_priority_(options.queue_order == "priority"),
+      arrivals_overtake_(options.queue_order != "fcfs"),
       victim_policy_(make_victim_policy(options.victim)),
       memory_(&memory),
       restore_cost_(restoring.cost),
@@ -16,15 +17,15 @@ RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& me
       plans_by_rank_(victim_policy_ != nullptr || options.tail_blocks > Tokens(0) ||
                      (host_ != nullptr && host_->overlap())),
       running_(table_),
-      waiting_(make_waiting_queue(options.queue_order)) {
+      waiting_(make_waiting_queue(options.queue_order, options.queue)) {
   CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost_ != nullptr,
             "victim {} without a restore cost", options.victim);
 }
 
 void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
-  if (waiting_->size() == 0 || victims_by_priority_) head_blocked_ = false;
-  waiting_->push({request, id, SequenceId::none, false});
+  if (waiting_->size() == 0 || arrivals_overtake_) head_blocked_ = false;
+  waiting_->push({request, id, SequenceId::none, false, Tokens(0)});
   memory_->expect(id);
 }
 
@@ -97,6 +98,7 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   while (memory_demand() > memory_->available()) {
     if (victims_by_priority_ || memory_->order_decides()) return false;
     const SequenceId last = running_.last();
+    name_beneficiary(last);
     if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
     preempt(last, now);
   }
@@ -164,6 +166,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
         ++passed_over;  // the list shifts under the engine's index, which moves on all the same
       }
       const bool itself = loser == current;
+      beneficiary_ = table_[current].id;
       preempt(loser, now);
       if (itself) {
         granted = false;
@@ -196,6 +199,11 @@ void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
 
 void RunningFirst::admit_waiting() {
   bool refused = false;
+  if (closed_to_admission()) {
+    head_waits_for_ = QueueCause::seat;
+    head_blocked_ = false;
+    return;
+  }
   while (waiting_->size() > 0 && budget_ > Tokens(0) && seats_for_head()) {
     Waiting& head = waiting_->front();
     if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
@@ -219,6 +227,7 @@ void RunningFirst::admit_waiting() {
     const bool later = fetches || (s.saved > Tokens(0) && host_->overlap());
     if (!gates_open(id, s) || take_memory(id, s, start + (later ? Tokens(1) : n)) != kv::Grant::granted) {
       if (running_.size() == 0 && holder_ != SequenceId::none && holder_ != id) {
+        beneficiary_ = s.id;
         shed(holder_, memory_->total_grains(), SwapCause::more);  // nobody else would ever make room
         continue;
       }
@@ -393,6 +402,7 @@ void RunningFirst::finish(SequenceId id) {
             "request {} ends with {} of {} tokens, {} of {} written", index_of(s.id), s.generated.count(),
             s.output.count(), memory_->written(id).count(), s.need.true_end.count());
   outcome_.finished.push_back({s.id, s.generated});
+  waiting_->ended(s.request, s.id, s.generated);
   end(id);
 }
 
@@ -410,6 +420,7 @@ bool RunningFirst::abort(RequestId request) {
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
     if (table_[id].id != request) continue;
     if (table_[id].in_cohort) running_.leave(id);
+    waiting_->ended(table_[id].request, request, table_[id].generated);
     end(id);
     return true;
   }
@@ -417,6 +428,8 @@ bool RunningFirst::abort(RequestId request) {
   if (!waiting) return false;
   memory_->expect_no_more(request);
   if (waiting->sequence != SequenceId::none) {
+    const Sequence& s = table_[waiting->sequence];
+    if (s.admitted) waiting_->ended(s.request, request, s.generated);
     drop_all_kv(waiting->sequence);
     memory_->forget(waiting->sequence);
     table_.remove(waiting->sequence);
@@ -453,8 +466,8 @@ bool RunningFirst::plain_step(Batch& batch) {
       copies_under_way())
     return false;
   if (options_.beam_search) choose_parents();
-  const bool room_for_head =
-      waiting_->size() > 0 && seats_for_head() && Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
+  const bool room_for_head = waiting_->size() > 0 && !closed_to_admission() && seats_for_head() &&
+                             Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
   if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
   if (room_for_head && memory_->admission_changed(waiting_->front().sequence)) {
     // The blocks just published, or evicted, may let the head in.
@@ -466,7 +479,11 @@ bool RunningFirst::plain_step(Batch& batch) {
   batch.decodes = batch.sampled = running_.cohort_size();
   batch.decode_context = running_.sum_context();
   batch.decode_context_squares = running_.sum_context_squares();
-  if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) head_waits_for_ = QueueCause::token_budget;
+  if (closed_to_admission()) {
+    head_waits_for_ = QueueCause::seat;
+  } else if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) {
+    head_waits_for_ = QueueCause::token_budget;
+  }
   describe_line(batch);
   return true;
 }

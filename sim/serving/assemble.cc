@@ -11,6 +11,7 @@
 #include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
+#include "sim/serving/admission_options.h"
 #include "sim/serving/cache_options.h"
 #include "sim/serving/client_options.h"
 #include "sim/serving/engine_preset.h"
@@ -110,25 +111,6 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   return result;
 }
 
-// A share of the pool, none for the engine's own rule.
-std::optional<double> watermark(const Document& scenario, Tokens usable, Diagnostics& errors) {
-  if (scenario.is_word("admission.watermark", "engine")) return std::nullopt;
-  double share = 0;
-  if (scenario.is("admission.watermark", Kind::blocks)) {
-    // Half a token more, so that the share of so many blocks rounds down to them.
-    const auto slots = static_cast<double>(
-        (scenario.tokens("kv_cache.block_size") * scenario.blocks("admission.watermark").count()).count());
-    share = (slots + 0.5) / static_cast<double>(usable.count());
-  } else {
-    share = scenario.real("admission.watermark");
-  }
-  if (share >= 1) {
-    errors.add(scenario.place("admission.watermark"),
-               "admission.watermark: the whole pool would stay free; expected less than all of it");
-  }
-  return share;
-}
-
 sched::RunningFirstOptions engine_options(const Document& scenario, const Served& s, Diagnostics& errors) {
   sched::RunningFirstOptions options;
   options.max_num_seqs = scenario.integer("engine.max_num_seqs");
@@ -140,6 +122,7 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.queue_order = scenario.choice("engine.queue_order");
   // Each change of the pool has its owner only where sequences are walked one by one.
   options.fast_forward = scenario.boolean("engine.fast_forward") && !scenario.boolean("output.memory_events");
+  options.queue = queue_options(scenario, errors);
   if (!sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs) return options;
   // Limits that the engine itself enforces at its start.
   if (options.max_num_batched_tokens < Tokens(options.max_num_seqs)) {
@@ -162,8 +145,8 @@ void check_forks(const Document& scenario, const sched::EngineOptions& options, 
                  bool cached, Diagnostics& errors) {
   if (!traits.can_fork) {
     errors.add(scenario.place("engine.scheduler"),
-               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, vllm-v1 "
-                           "and orca run several",
+               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, the "
+                           "others run several",
                            scenario.choice("engine.scheduler")));
   }
   const bool grows = options.strategy == "contiguous" && options.memory.reservation == "grow";
@@ -324,6 +307,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     a.tier_paths = std::move(tiers.paths);
   }
   options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
+  if (!options.watermark && traits.own_watermark > 0) options.watermark = traits.own_watermark;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (sched::mode_swaps(options.mode)) {
     if (cached) {
@@ -362,18 +346,14 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
   a.replica.memory_times = memory_times(scenario, memory);
 
+  a.admission = admission_options(scenario);
   a.admission.max_model_len = s.max_model_len;
   if (forks) a.admission.seats = engine.max_num_seqs;
-  if (!scenario.is_word("admission.max_queue", "unlimited"))
-    a.admission.max_queue = scenario.integer("admission.max_queue");
-  a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
   a.admission.longest_sequence =
       s.max_model_len + (traits.takes_whole_len ? sched::VllmV0::kBeyondMaxModelLen : Tokens(0));
   a.admission.longest_prompt = a.admission.longest_sequence - Tokens(1);
   a.admission.watermark_grains =
       static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
-  if (!scenario.is_word("admission.abandon_after", "never"))
-    a.admission.abandon_after = scenario.time("admission.abandon_after");
   a.admission.front_end = a.metrics.front_end = to_time(a.constants.front_end_s);
   a.replica.fast_forward = engine.fast_forward;
   a.replica.async_scheduling = async_scheduling(scenario);

@@ -36,6 +36,8 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
        fmt::format("their prompts reach engine.max_model_len = {}", admission.max_model_len.count()));
   warn(metrics::RejectReason::never_fits, "the KV pool could never hold them (kv_cache.budget)");
   warn(metrics::RejectReason::queue_full, "the queue was full (admission.max_queue)");
+  warn(metrics::RejectReason::over_length, "their prompt + max_tokens exceed engine.max_model_len");
+  warn(metrics::RejectReason::rate_limited, "their tenant's rate was used up (admission.rate_limit)");
 }
 
 // Rows of a trace that go beyond the model: none is lost uncounted.
@@ -121,7 +123,12 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   a.metrics.window_to = window_to;
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
+  const bool events = scenario.boolean("output.events");
   if (control.time_series) collector.time().keep_rows();
+  if (control.time_series && events) {
+    collector.time().keep_events();
+    a.scheduler->name_beneficiaries();
+  }
   if (control.memory_changed) {
     a.replica.memory_changed = [&, piece = Bytes(a.metrics.slot_bytes)](SimTime now, const MemoryChange& change) {
       control.memory_changed(now, change, piece);
@@ -153,6 +160,14 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   if (!end.stopped.empty()) summary.identity.notes.push_back("the run was stopped by " + end.stopped);
   warn_of_rejections(a.admission, summary);
   note_too_long(a.admission, end.cut, summary);
+  if (end.truncated > 0) {
+    summary.identity.notes.push_back(fmt::format(
+        "{} prompts were cut to fit with max_tokens into engine.max_model_len (admission.over_length)", end.truncated));
+  }
+  if (const auto& log = collector.time().events(); log && log->left_out() > 0) {
+    summary.warnings.push_back(
+        fmt::format("events.csv ends after {} events; {} more are left out", log->events().size(), log->left_out()));
+  }
   for (const std::string& key : scenario.unused()) {
     summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
   }

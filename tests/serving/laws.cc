@@ -287,6 +287,9 @@ class Laws {
     std::int64_t computed = 0;
     Bytes out;
     Bytes in;
+    std::int64_t preemptions = 0;
+    std::int64_t recomputed = 0;
+    SimTime waited;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const metrics::TimeSeriesRow& row = rows[i];
       const std::int64_t time = std::min(end_, static_cast<std::int64_t>(i + 1) * interval);
@@ -299,6 +302,9 @@ class Laws {
       computed += row.computed_tokens;
       out += row.swapped_out;
       in += row.swapped_in;
+      preemptions += row.preemptions;
+      recomputed += row.recomputed_tokens;
+      waited += row.waited_on_link;
       expect(row.host_live >= Bytes(0) && row.host_live <= s_.swap.host_capacity, "row {}: {} bytes on the host", i,
              row.host_live.count());
     }
@@ -306,6 +312,9 @@ class Laws {
            tokens, s_.output_tokens, computed, s_.computed_tokens);
     expect(out == s_.swap.total().out_bytes && in == s_.swap.total().in_bytes, "rows have {} bytes out, {} in",
            out.count(), in.count());
+    expect(preemptions == s_.preemptions && recomputed == s_.recomputed_tokens, "rows have {} preemptions, {} tokens",
+           preemptions, recomputed);
+    expect(to_seconds(waited) == s_.swap.engine_waited_s, "rows have {} ns of waiting on the link", waited.count());
   }
 
   const Summary& s_;
