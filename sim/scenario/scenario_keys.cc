@@ -248,7 +248,7 @@ Keys memory_keys(const Vocabulary& names) {
        .fallback = "clip",
        .doc = "what becomes of a request whose prompt + max_tokens exceed max_model_len"},
       {.path = "admission.rate_limit.requests_per_s",
-       .accepts = {{Kind::real, above_up_to(0, kMostCounted)}},
+       .accepts = {{Kind::real, above_up_to(0, 1e12)}},
        .doc = "requests that a tenant may send; more are rejected"},
       {.path = "admission.rate_limit.tokens_per_s",
        .accepts = {{Kind::real, above_up_to(0, 1e12)}},

@@ -30,8 +30,7 @@ std::optional<double> watermark(const Document& scenario, Tokens block_size, Tok
   double share = 0;
   if (scenario.is("admission.watermark", Kind::blocks)) {
     // Half a token more, so that the share of so many blocks rounds down to them.
-    const auto slots = static_cast<double>(
-        (block_size * scenario.blocks("admission.watermark").count()).count());
+    const auto slots = static_cast<double>((block_size * scenario.blocks("admission.watermark").count()).count());
     share = (slots + 0.5) / static_cast<double>(usable.count());
   } else {
     share = scenario.real("admission.watermark");

@@ -298,7 +298,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.tiers = tiers.options;
     a.tier_paths = std::move(tiers.paths);
   }
-  options.watermark = usable > Tokens(0) ? watermark(scenario, paged ? block_size : scenario.tokens("kv_cache.block_size"), usable, errors) : std::nullopt;
+  options.watermark =
+      usable > Tokens(0)
+          ? watermark(scenario, paged ? block_size : scenario.tokens("kv_cache.block_size"), usable, errors)
+          : std::nullopt;
   if (!options.watermark && traits.own_watermark > 0) options.watermark = traits.own_watermark;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (sched::mode_swaps(options.mode)) {

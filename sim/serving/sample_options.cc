@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-
 namespace blockyard::serving {
 
 using scenario::Document;
