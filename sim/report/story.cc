@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/stable_order.h"
+
 namespace blockyard::report {
 namespace {
 
@@ -65,8 +67,7 @@ class Batch {
       h.tokens += h.largest.back().tokens;
     }
     h.running = static_cast<std::int64_t>(h.largest.size());
-    std::stable_sort(h.largest.begin(), h.largest.end(),
-                     [](const Holder& a, const Holder& b) { return a.tokens > b.tokens; });
+    sort_keeping_ties(h.largest, [](const Holder& holder) { return -holder.tokens; });
     if (h.largest.size() > kLargestHolders) h.largest.resize(kLargestHolders);
     return h;
   }
@@ -77,8 +78,7 @@ class Batch {
 
 // All in one pass over the events. Those that end at the very instant hold nothing any more.
 void answer(const RunFiles& files, std::vector<Question>& questions) {
-  std::stable_sort(questions.begin(), questions.end(),
-                   [](const Question& a, const Question& b) { return a.at < b.at; });
+  sort_keeping_ties(questions, [](const Question& question) { return question.at; });
   Batch batch;
   auto event = files.events.begin();
   for (const Question& question : questions) {
@@ -143,7 +143,7 @@ void choose_waits(Story& story, std::vector<LineWait> waits, std::vector<Questio
     questions.push_back({at, story.request, &story.while_refused.emplace()});
   }
   if (waits.size() > kLongestWaits) {
-    std::stable_sort(waits.begin(), waits.end(), [&](const LineWait& a, const LineWait& b) { return shorter(b, a); });
+    sort_keeping_ties(waits, [](const LineWait& wait) { return -wait.lasted.count(); });
     waits.resize(kLongestWaits);
     std::sort(waits.begin(), waits.end(), [](const LineWait& a, const LineWait& b) { return a.from < b.from; });
   }
@@ -205,8 +205,7 @@ std::vector<std::size_t> worst(const RunFiles& files, std::size_t count, WorstBy
   for (std::size_t i = 0; i < files.requests.size(); ++i) {
     if (figure(files.requests[i]) > SimTime(0)) ids.push_back(i);
   }
-  std::stable_sort(ids.begin(), ids.end(),
-                   [&](std::size_t a, std::size_t b) { return figure(files.requests[a]) > figure(files.requests[b]); });
+  sort_keeping_ties(ids, [&](std::size_t id) { return -figure(files.requests[id]).count(); });
   if (ids.size() > count) ids.resize(count);
   return ids;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "sim/base/stable_order.h"
 #include "sim/report/figures.h"
 #include "sim/report/story.h"
 #include "sim/report/text_table.h"
@@ -18,20 +19,20 @@ constexpr std::size_t kColumns = 100;
 class Timeline {
  public:
   void add(SimTime time, std::string_view text) {
-    lines_.emplace_back(time, wrapped(fmt::format("{:>12.6f} s  ", to_seconds(time)), text, kColumns, kIndent));
+    lines_.emplace_back(time, wrapped(fmt::format("{:>12.6f} s  ", to_seconds(time)), text, kColumns, indent_));
   }
   void add_note(SimTime time, std::string_view text) {
-    lines_.emplace_back(time, fmt::format("{}{}\n", kIndent, text));
+    lines_.emplace_back(time, fmt::format("{}{}\n", indent_, text));
   }
   [[nodiscard]] std::string text() {
-    std::stable_sort(lines_.begin(), lines_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    sort_keeping_ties(lines_, [](const auto& line) { return line.first; });
     std::string all;
     for (const auto& [time, line] : lines_) all += line;
     return all;
   }
 
  private:
-  static inline const std::string kIndent = std::string(16, ' ');
+  std::string indent_ = std::string(16, ' ');
   std::vector<std::pair<SimTime, std::string>> lines_;
 };
 
