@@ -201,7 +201,7 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   output.names = names ? &*names : nullptr;
   // A reader takes several samples for possible where the trace has room for them.
   const bool one_sample_each = job.in != "-" && !workload::trace_asks_samples(job.in, job.how.format);
-  if (one_sample_each) output.fields &= ~workload::fields::samples;
+  if (one_sample_each) output.fields &= ~workload::fields::kSamples;
   const workload::Written written =
       workload::write_trace(*reading.edited, reading.contents, job.out, output, *reading.read);
   std::ostream& told = is_stdout(job.out) ? streams.err : streams.out;

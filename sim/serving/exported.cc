@@ -52,7 +52,7 @@ std::unique_ptr<Opened> open(const Document& scenario, const std::filesystem::pa
 // What the requests tell beyond times and lengths. A column that nobody uses would let a reader expect what is not
 // there.
 workload::FieldSet fields_told(Opened& opened) {
-  workload::FieldSet told = workload::fields::none;
+  workload::FieldSet told = workload::fields::kNone;
   std::array<workload::Request, 256> requests;
   while (const std::size_t n = opened.requests.source->read(requests)) {
     for (const workload::Request& request : std::span(requests).first(n)) {
@@ -72,7 +72,7 @@ workload::Written export_requests(const Document& scenario, const std::filesyste
   workload::OutputOptions options;
   options.format = format_of(path, format);
   options.fields = fields_told(*open(scenario, configs));
-  if (options.format == "blockyard" && (options.fields & workload::fields::ids) != 0)
+  if (options.format == "blockyard" && (options.fields & workload::fields::kIds) != 0)
     throw InputError({path}, "prompts have ids of blocks, which CSV cannot say; expected an ending .jsonl");
   const auto opened = open(scenario, configs);
   const workload::ReadReport none;

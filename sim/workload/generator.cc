@@ -171,7 +171,7 @@ void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
   Generator generator(spec);
   OutputOptions output;
   output.fields =
-      (spec.samples > 1 ? fields::samples : fields::none) | (spec.prefix ? fields::beginning : fields::none);
+      (spec.samples > 1 ? fields::kSamples : fields::kNone) | (spec.prefix ? fields::kBeginning : fields::kNone);
   const Written written = write_trace(generator, path, output);
   CHECK_LAW(written.lost.empty(), "{} is not written", written.lost.front().first);
 }

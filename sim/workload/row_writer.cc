@@ -27,15 +27,15 @@ void RowWriter::header(fmt::memory_buffer& out) const {
   const auto column = [&](FieldSet field, const char* names) {
     if ((form_.says & field) != 0) append(out, ",{}", names);
   };
-  column(fields::max_tokens, "max_tokens");
-  column(fields::priority, "priority");
-  column(fields::tenant, "tenant");
-  column(fields::session, "session");
-  column(fields::beginning, "prefix_id,prefix_tokens");
-  column(fields::reuse, "reused_tokens");
-  column(fields::delay, "delay_s");
-  column(fields::category, "category");
-  column(fields::samples, "n");
+  column(fields::kMaxTokens, "max_tokens");
+  column(fields::kPriority, "priority");
+  column(fields::kTenant, "tenant");
+  column(fields::kSession, "session");
+  column(fields::kBeginning, "prefix_id,prefix_tokens");
+  column(fields::kReuse, "reused_tokens");
+  column(fields::kDelay, "delay_s");
+  column(fields::kCategory, "category");
+  column(fields::kSamples, "n");
   append(out, "\n");
 }
 
@@ -81,25 +81,25 @@ void RowWriter::csv_row(fmt::memory_buffer& out, const Request& request) const {
   };
   append_decimal(out, request.arrival.count(), kSeconds);
   append(out, ",{},{}", request.prompt_tokens.count(), request.output_tokens.count());
-  number(fields::max_tokens, request.max_tokens.count());
-  number(fields::priority, request.priority);
-  number(fields::tenant, request.tenant);
-  number(fields::session, request.session);
-  number(fields::beginning, request.prefix);
-  number(fields::beginning, request.prefix_tokens);
-  if ((form_.says & fields::reuse) != 0) {
+  number(fields::kMaxTokens, request.max_tokens.count());
+  number(fields::kPriority, request.priority);
+  number(fields::kTenant, request.tenant);
+  number(fields::kSession, request.session);
+  number(fields::kBeginning, request.prefix);
+  number(fields::kBeginning, request.prefix_tokens);
+  if ((form_.says & fields::kReuse) != 0) {
     append(out, ",");
     if (request.reused_tokens != kWholeSession) append(out, "{}", request.reused_tokens);
   }
-  if ((form_.says & fields::delay) != 0) {
+  if ((form_.says & fields::kDelay) != 0) {
     append(out, ",");
     if (request.delay >= SimTime(0)) append_decimal(out, request.delay.count(), kSeconds);
   }
-  if ((form_.says & fields::category) != 0) {
+  if ((form_.says & fields::kCategory) != 0) {
     append(out, ",");
     if (request.category != 0) append(out, "\"{}\"", category_of(request));
   }
-  number(fields::samples, request.samples);
+  number(fields::kSamples, request.samples);
   append(out, "\n");
 }
 
@@ -113,20 +113,20 @@ void RowWriter::own_json_row(fmt::memory_buffer& out, const Request& request) {
   append(out, ", \"prompt_tokens\": {}, \"output_tokens\": {}", request.prompt_tokens.count(),
          request.output_tokens.count());
   // The first record's keys tell whether any request of the trace may ask for several (samples.h).
-  if ((form_.says & fields::samples) != 0) append(out, ", \"n\": {}", request.samples);
-  number(fields::max_tokens, "max_tokens", request.max_tokens.count());
-  number(fields::priority, "priority", request.priority);
-  number(fields::tenant, "tenant", request.tenant);
-  number(fields::session, "session", request.session);
-  number(fields::beginning, "prefix_id", request.prefix);
-  number(fields::beginning, "prefix_tokens", request.prefix_tokens);
-  number(fields::reuse, "reused_tokens", request.reused_tokens);
-  if ((told & fields::delay) != 0) {
+  if ((form_.says & fields::kSamples) != 0) append(out, ", \"n\": {}", request.samples);
+  number(fields::kMaxTokens, "max_tokens", request.max_tokens.count());
+  number(fields::kPriority, "priority", request.priority);
+  number(fields::kTenant, "tenant", request.tenant);
+  number(fields::kSession, "session", request.session);
+  number(fields::kBeginning, "prefix_id", request.prefix);
+  number(fields::kBeginning, "prefix_tokens", request.prefix_tokens);
+  number(fields::kReuse, "reused_tokens", request.reused_tokens);
+  if ((told & fields::kDelay) != 0) {
     append(out, ", \"delay_s\": ");
     append_decimal(out, request.delay.count(), kSeconds);
   }
-  if ((told & fields::category) != 0) append(out, ", \"category\": \"{}\"", category_of(request));
-  if ((told & fields::ids) != 0) {
+  if ((told & fields::kCategory) != 0) append(out, ", \"category\": \"{}\"", category_of(request));
+  if ((told & fields::kIds) != 0) {
     append(out, ", \"block_tokens\": {}", block().count());
     append_ids(out, request);
   }
@@ -140,14 +140,14 @@ void RowWriter::mooncake_row(fmt::memory_buffer& out, const Request& request) {
   append_decimal(out, request.arrival.count(), kMilliseconds);
   append(out, ", \"input_length\": {}, \"output_length\": {}", request.prompt_tokens.count(),
          request.output_tokens.count());
-  if ((told & fields::session) != 0) append(out, ", \"session_id\": {}", request.session);
-  if ((told & fields::delay) != 0) {
+  if ((told & fields::kSession) != 0) append(out, ", \"session_id\": {}", request.session);
+  if ((told & fields::kDelay) != 0) {
     append(out, ", \"delay\": ");
     append_decimal(out, request.delay.count(), kMilliseconds);
   }
-  if ((told & fields::priority) != 0) append(out, ", \"priority\": {}", request.priority);
-  const bool has_sessions = (form_.says & fields::session) != 0;
-  if (!has_sessions || (told & (fields::ids | fields::beginning)) != 0) append_ids(out, request);
+  if ((told & fields::kPriority) != 0) append(out, ", \"priority\": {}", request.priority);
+  const bool has_sessions = (form_.says & fields::kSession) != 0;
+  if (!has_sessions || (told & (fields::kIds | fields::kBeginning)) != 0) append_ids(out, request);
   append(out, "}}\n");
 }
 

@@ -11,22 +11,23 @@
 namespace blockyard::workload {
 namespace {
 
-constexpr FieldSet kMooncakeSays = fields::priority | fields::session | fields::delay | fields::beginning | fields::ids;
+constexpr FieldSet kMooncakeSays =
+    fields::kPriority | fields::kSession | fields::kDelay | fields::kBeginning | fields::kIds;
 
 constexpr std::array kFormats{
     OutputFormat{"blockyard",
                  "Blockyard's own CSV; all but ids of blocks",
-                 {RowLayout::blockyard_csv, fields::all & ~fields::ids, Tokens(0)}},
+                 {RowLayout::blockyard_csv, fields::kAll & ~fields::kIds, Tokens(0)}},
     OutputFormat{"blockyard-jsonl",
                  "Blockyard's own JSON lines; ids of blocks too",
-                 {RowLayout::blockyard_jsonl, fields::all, Tokens(0)}},
+                 {RowLayout::blockyard_jsonl, fields::kAll, Tokens(0)}},
     OutputFormat{"mooncake",
                  "JSON lines; ids of 512-token blocks, sessions, delays",
                  {RowLayout::mooncake, kMooncakeSays, Tokens(512)}},
-    OutputFormat{"vidur", "CSV; times and lengths alone", {RowLayout::vidur, fields::none, Tokens(0)}},
+    OutputFormat{"vidur", "CSV; times and lengths alone", {RowLayout::vidur, fields::kNone, Tokens(0)}},
     OutputFormat{"vllm-timed",
                  "JSON lines for vLLM's timed_trace; ids of 16-token blocks",
-                 {RowLayout::mooncake, fields::beginning | fields::ids, Tokens(16)}},
+                 {RowLayout::mooncake, fields::kBeginning | fields::kIds, Tokens(16)}},
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct OutputFormat {
 struct OutputOptions {
   std::string format = "blockyard";  // a name in output_formats()
   const KeyedIds* names = nullptr;   // not null: ids, sessions, tenants and prefixes go through it
-  FieldSet fields = fields::all;     // those that are written, if the format can say them
+  FieldSet fields = fields::kAll;    // those that are written, if the format can say them
 };
 
 struct Written {

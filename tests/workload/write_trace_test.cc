@@ -251,7 +251,7 @@ TEST_CASE("our CSV as it stands in the grammar, whole or with some of its column
         "0,374,44,512,-1,2,3,0,0,,,,1\n4.314489,396,109,109,0,0,0,0,0,,,,1\n");
   ListSource part(requests);
   OutputOptions options;
-  options.fields = fields::priority | fields::samples;
+  options.fields = fields::kPriority | fields::kSamples;
   const Written written = write_trace(part, path, options);
   CHECK(file_bytes(path) == "arrival_s,prompt_tokens,output_tokens,priority,n\n0,374,44,-1,1\n4.314489,396,109,0,1\n");
   CHECK(written.lost ==
