@@ -37,6 +37,8 @@ class WaitingQueue {
 };
 
 [[nodiscard]] NameDocs queue_orders();
+// May an arrival be put before all who wait?
+[[nodiscard]] bool arrivals_overtake(std::string_view order);
 [[nodiscard]] std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order);
 
 }  // namespace blockyard::sched

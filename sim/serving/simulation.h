@@ -33,6 +33,7 @@ struct AdmissionOptions {
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;
+  bool arrivals_overtake = false;        // the order of the queue may put an arrival before all who wait
   SimTime front_end;                     // what a request takes from its client to the engine
   std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
 };
@@ -99,6 +100,7 @@ class Simulation {
   void let_clients_act(SimTime now);
   void let_in(SimTime now, const workload::Request& request);
   void step(SimTime now);
+  [[nodiscard]] bool help_is_due() const;
   void abandon(SimTime now);
   [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request) const;
 
