@@ -12,6 +12,7 @@
 #include "sim/cli/config_folder.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 #include "sim/study/calibrate/calibrate.h"
@@ -74,6 +75,9 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   const std::filesystem::path configs = config_folder();
   const scenario::Document scenario =
       scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
+  Paths inputs = inputs_of(scenario_file, scenario);
+  inputs.emplace_back(*file);
+  refuse_inputs("--out", {out}, inputs);
   const study::MeasuredRun run = study::read_measured(*file);
   PendingFile yaml(out);  // a place that cannot be written to is said before the fit
   const Interrupt interrupt;
