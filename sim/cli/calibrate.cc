@@ -33,7 +33,9 @@ std::vector<std::string> constants_of(const Options& options) {
                                fmt::join(names, ", ")));
     }
     for (const std::string& constant : constants) {
-      if (std::ranges::find(fit, constant) == fit.end()) fit.push_back(constant);
+      if (std::ranges::find(fit, constant) != fit.end())
+        options.fail(fmt::format("--fit: {} is named twice", constant));
+      fit.push_back(constant);
     }
     at = comma + 1;
   }

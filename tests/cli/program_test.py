@@ -461,6 +461,9 @@ class TheProgram(unittest.TestCase):
                           ["size", "--model", "llama-3-8b", "--gpu-memory", "-5GiB"]):
             done = blockyard(*arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+        for fit in ("host_time,host_time", "efficiency,compute_efficiency"):
+            done = blockyard("calibrate", self.scenario, "--measured", self.scenario, "--fit", fit)
+            self.assertIn("is named twice", done.stderr)
 
     def test_a_reference_that_does_not_run_finds_nothing_alike(self):
         record = self.folder / "run.jsonl"
