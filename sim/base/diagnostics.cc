@@ -66,6 +66,7 @@ InputError::InputError(Place place, std::string message)
 bool InputError::only_does_not_fit() const { return std::ranges::all_of(diagnostics_, &Diagnostic::does_not_fit); }
 
 std::string nearest_name(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kBeginning = 3;
   const std::string wanted = lower(word);
   const std::size_t limit = std::max<std::size_t>(1, wanted.size() / 3);
   std::size_t best = limit + 1;
@@ -76,6 +77,10 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
       best = distance;
       name = candidate;
     }
+  }
+  if (!name.empty() || wanted.size() < kBeginning) return name;
+  for (const std::string& candidate : candidates) {
+    if (lower(candidate).starts_with(wanted) && (name.empty() || candidate.size() < name.size())) name = candidate;
   }
   return name;
 }

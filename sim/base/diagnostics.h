@@ -62,8 +62,8 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
-// The candidate nearest to `word` (Damerau-Levenshtein, ignoring case) if near enough to be a slip of the hand, else
-// "".
+// The candidate nearest to `word` (Damerau-Levenshtein, ignoring case) if near enough to be a slip of the hand; else
+// the shortest that begins with it, if it has three letters or more; else "".
 [[nodiscard]] std::string nearest_name(std::string_view word, std::span<const std::string> candidates);
 
 // `; did you mean "block_size"?` or "": to be appended to a message.

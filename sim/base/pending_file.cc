@@ -38,7 +38,8 @@ int open_direct(const fs::path& path) {
 fs::path behind_links(const fs::path& path) {
   std::error_code error;
   if (!fs::is_symlink(path, error)) return path;
-  fs::path target = fs::canonical(path, error);
+  // Also one that names nothing yet.
+  fs::path target = fs::weakly_canonical(path.parent_path() / fs::read_symlink(path, error), error);
   return error ? path : target;
 }
 

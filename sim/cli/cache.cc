@@ -163,6 +163,10 @@ std::vector<std::int64_t> capacities_of(const Options& options, const model::Mod
     if (text == "unlimited") {
       capacities.push_back(kUnlimited);
     } else {
+      if (const std::size_t unit = text.find_first_not_of("0123456789.+-eE"); unit != std::string::npos && unit > 0) {
+        options.fail(
+            fmt::format("--capacity: found \"{}\", expected numbers; --unit blocks, tokens or GiB says of what", text));
+      }
       const double capacity = number_of(options, "capacity", text, 0) * blocks;
       if (capacity >= 4e9) options.fail(fmt::format("--capacity: {} is more than 4,000,000,000 blocks", text));
       capacities.push_back(static_cast<std::int64_t>(std::floor(capacity + 1e-9)));
@@ -235,6 +239,10 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   const model::ModelSpec model = model_of(options);
   study::CacheTrace trace = study::read_cache_trace(options.words().front(), how);
   if (trace.references.requests().empty()) throw InputError({options.words().front()}, "no request to look up");
+  if (!trace.tells_sharing) {
+    throw InputError({options.words().front()},
+                     "the trace does not say what its prompts share: nothing can be told of a cache");
+  }
   if (options.has("flat")) trace.references = trace.references.flattened();
   study.rules = rules_of(options, trace.references.block_size());
   check_rules(options, study);

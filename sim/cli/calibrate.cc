@@ -12,6 +12,7 @@
 #include "sim/cli/config_folder.h"
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 #include "sim/study/calibrate/calibrate.h"
@@ -32,7 +33,9 @@ std::vector<std::string> constants_of(const Options& options) {
                                fmt::join(names, ", ")));
     }
     for (const std::string& constant : constants) {
-      if (std::ranges::find(fit, constant) == fit.end()) fit.push_back(constant);
+      if (std::ranges::find(fit, constant) != fit.end())
+        options.fail(fmt::format("--fit: {} is named twice", constant));
+      fit.push_back(constant);
     }
     at = comma + 1;
   }
@@ -74,6 +77,9 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   const std::filesystem::path configs = config_folder();
   const scenario::Document scenario =
       scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
+  Paths inputs = inputs_of(scenario_file, scenario);
+  inputs.emplace_back(*file);
+  refuse_inputs("--out", {out}, inputs);
   const study::MeasuredRun run = study::read_measured(*file);
   PendingFile yaml(out);  // a place that cannot be written to is said before the fit
   const Interrupt interrupt;

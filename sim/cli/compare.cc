@@ -20,6 +20,8 @@
 #include "sim/report/files.h"
 #include "sim/report/memory_csv.h"
 #include "sim/report/summary_json.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
 #include "sim/study/compare.h"
 
 namespace blockyard::cli {
@@ -41,6 +43,32 @@ std::vector<study::Variant> variants_of(const Options& options) {
   for (const std::string& text : options.values_of("vary")) axes.push_back(study::parse_axis(text));
   if (axes.empty()) options.fail("--vary is missing: what shall be compared? e.g. --vary kv_cache.block_size=16,32");
   return study::variants(axes);
+}
+
+// The variants may read what an earlier comparison wrote.
+void refuse_overwriting(const Options& options, const std::vector<study::Variant>& variants,
+                        const std::filesystem::path& folder,
+                        const std::map<std::string, std::filesystem::path>& places) {
+  Paths written{folder / "comparison.json"};
+  for (const auto& [label, place] : places) {
+    for (std::filesystem::path& file : run_files(place)) {
+      std::error_code ignored;
+      if (std::filesystem::exists(file, ignored)) written.push_back(std::move(file));
+    }
+  }
+  const std::filesystem::path file = options.words().front();
+  const std::vector<std::string> sets = options.values_of("set");
+  Paths inputs{file};
+  try {
+    inputs = inputs_of(file, scenario::load(file, serving::scenario_schema(config_folder()), sets));
+  } catch (const InputError&) {
+    // Keys may come with the variants; what is wrong besides is told of each of them.
+    inputs = {file};
+  }
+  for (const study::Variant& variant : variants) {
+    for (const auto& [key, value] : variant.settings) inputs.emplace_back(value);
+  }
+  refuse_inputs("--out", written, inputs);
 }
 
 ExitStatus status_of(const std::vector<report::Variant>& compared, const std::vector<study::Variant>& asked_for,
@@ -83,18 +111,24 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
   const std::vector<study::Variant> variants = variants_of(options);
   study::CompareControl control;
   control.jobs = jobs_of(options);
-  std::optional<std::filesystem::path> folder;
-  std::map<std::string, report::MemoryCsv> changes;  // by label
+  std::optional<OutFolder> folder;
+  std::map<std::string, std::filesystem::path> places;  // by label
+  std::map<std::string, report::MemoryCsv> changes;     // by label
   if (const auto out = options.value_of("out")) {
-    folder = prepare_out_folder(*out);
+    std::vector<std::string> labels;
+    for (const study::Variant& variant : variants) labels.push_back(variant.label);
+    const std::vector<std::string> names = folder_names(labels);
+    for (std::size_t i = 0; i < names.size(); ++i) places[labels[i]] = std::filesystem::path(*out) / names[i];
+    refuse_overwriting(options, variants, *out, places);
+    folder.emplace(*out);
     control.time_series = true;
     control.memory_listener = [&](const study::Variant& variant) {
-      report::MemoryCsv& file = changes.try_emplace(variant.label, *folder / folder_name(variant.label)).first->second;
+      report::MemoryCsv& file = changes.try_emplace(variant.label, places.at(variant.label)).first->second;
       return [&file](SimTime now, const MemoryChange& change, Bytes piece) { file.add(now, change, piece); };
     };
     control.finished = [&](const study::Variant& variant, const serving::RunResult& result) {
       if (const auto file = changes.find(variant.label); file != changes.end()) file->second.commit();
-      report::write_reports(*folder / folder_name(variant.label), result.summary, result.collector);
+      report::write_reports(places.at(variant.label), result.summary, result.collector);
     };
   }
 
@@ -108,7 +142,7 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
     return study::compare(options.words().front(), options.values_of("set"), variants, config_folder(), control);
   }();
 
-  if (folder) report::write_comparison(*folder, compared);
+  if (folder) report::write_comparison(folder->path(), compared);
   if (options.has("json")) {
     streams.out << report::json_text(report::comparison_json(compared));
   } else {

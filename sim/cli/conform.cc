@@ -4,15 +4,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <limits>
+#include <optional>
 #include <ostream>
+#include <string_view>
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/pending_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/config_folder.h"
 #include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 #include "sim/study/conform/cut.h"
@@ -64,19 +66,38 @@ ExitStatus compare_all(const std::vector<std::string>& files, study::StepPath pa
   return identical == files.size() ? ExitStatus::done : ExitStatus::run_failed;
 }
 
+void write(const std::string& path, std::string_view text) {
+  PendingFile file(path);
+  file.buffer().append(text.data(), text.data() + text.size());
+  file.close();
+  file.commit();
+}
+
 ExitStatus shrink_one(const std::string& file, const std::optional<std::string>& against, const std::string& out,
                       Streams streams) {
+  refuse_inputs("--out", {out}, {file});
   const study::Record record = study::read_record(file);
   // Far more steps than a smaller workload can need, for one that would never end.
   const std::int64_t step_limit = 4 * static_cast<std::int64_t>(record.steps.size()) + 1000;
   const study::Reference reference =
       against ? study::reference_program(*against, out + ".header") : study::reference_general_path(step_limit);
+  bool ran = false;
+  const study::Reference watched = [&](const study::Record& header) {
+    std::optional<study::Record> run = reference(header);
+    ran = ran || run.has_value();
+    return run;
+  };
   std::string how;
   study::Record smaller;
-  if (const auto shrunk = study::shrink(record, reference)) {
+  if (const auto shrunk = study::shrink(record, watched)) {
     smaller = shrunk->record;
     how = fmt::format("{} tries against {}", shrunk->tries, against ? *against : "the general path");
   } else {
+    if (against && !ran) {
+      throw InputError(
+          {"--against", 0, 0},
+          fmt::format("`{} FILE` gave no run of {}: it failed, or printed none that can be read", *against, file));
+    }
     const study::ReplayResult result = study::replay(record, study::StepPath::fast);
     if (!result.difference) {
       streams.out << fmt::format("ok {} steps {}: nothing to shrink\n", file, result.steps);
@@ -85,7 +106,7 @@ ExitStatus shrink_one(const std::string& file, const std::optional<std::string>&
     smaller = study::cut_after_difference(record, *result.difference);
     how = "cut after the difference; fewer requests need --against, a program that runs the engine";
   }
-  if (!(std::ofstream(out) << study::to_text(smaller))) throw WriteError(out + ": cannot be written");
+  write(out, study::to_text(smaller));
   streams.out << fmt::format("{}: {} of {} requests, {} of {} steps ({})\n", out, smaller.requests.size(),
                              record.requests.size(), smaller.steps.size(), record.steps.size(), how);
   const study::ReplayResult result = study::replay(smaller, study::StepPath::fast);
@@ -96,10 +117,10 @@ ExitStatus shrink_one(const std::string& file, const std::optional<std::string>&
 ExitStatus record_one(const std::string& file, std::vector<std::string> sets, const std::string& out, Streams streams) {
   const std::filesystem::path configs = config_folder();
   sets.insert(sets.begin(), "admission.never_fits=engine");
-  const study::Record record =
-      study::record_scenario(scenario::load(file, serving::scenario_schema(configs), sets), configs);
-  const std::string text = study::to_text(record);
-  if (!(std::ofstream(out) << text)) throw WriteError(out + ": cannot be written");
+  const scenario::Document scenario = scenario::load(file, serving::scenario_schema(configs), sets);
+  refuse_inputs("--out", {out}, inputs_of(file, scenario));
+  const study::Record record = study::record_scenario(scenario, configs);
+  write(out, study::to_text(record));
   streams.out << fmt::format("{}: {} requests, {} steps\n", out, record.requests.size(), record.steps.size());
   return ExitStatus::done;
 }
@@ -121,6 +142,12 @@ ExitStatus conform(const Arguments& arguments, Streams streams) {
                 "with --shrink and --record: where to write; FILE.shrunk.jsonl, or SCENARIO.jsonl, unless given");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
+  const bool records = options.has("record");
+  const bool shrinks = options.has("shrink");
+  if (records && shrinks) options.fail("--record and --shrink: one of them at a time");
+  if (options.has("set") && !records) options.fail("--set means nothing without --record");
+  if (options.has("against") && !shrinks) options.fail("--against means nothing without --shrink");
+  if (options.has("out") && !records && !shrinks) options.fail("--out means nothing without --record or --shrink");
   if (const auto file = options.value_of("record")) {
     if (!options.words().empty()) options.fail("--record takes one scenario, and no files beside it");
     return record_one(

@@ -3,38 +3,102 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <system_error>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
 
 namespace blockyard::cli {
 
 namespace fs = std::filesystem;
 
-fs::path prepare_out_folder(const std::string& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (!fs::is_directory(path)) {
-    const std::string why = error ? error.message() : "it is no folder";
-    throw InputError({"--out", 0, 0}, fmt::format("{}: cannot be made: {}", path, why));
-  }
-  if (access(path.c_str(), W_OK) != 0) {
-    throw InputError({"--out", 0, 0}, fmt::format("{}: cannot be written to: {}", path, std::strerror(errno)));
-  }
-  return path;
-}
+namespace {
 
 std::string folder_name(const std::string& label) {
+  constexpr std::size_t kLongest = 200;  // of a file system's 255
   std::string name;
   for (const char c : label) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("=.,-_", c) != nullptr;
     if (c == ' ' && name.ends_with(',')) continue;
     name += plain ? c : '_';
   }
-  return name;
+  return name.substr(0, kLongest);
+}
+
+}  // namespace
+
+OutFolder::OutFolder(const std::string& path) : path_(path) {
+  std::error_code error;
+  fs::path at = fs::absolute(path_, error).lexically_normal();
+  if (!at.has_filename()) at = at.parent_path();  // a/b/ is a/b
+  for (; at.has_filename(); at = at.parent_path()) {
+    std::error_code absent;
+    if (fs::exists(fs::symlink_status(at, absent))) break;
+    made_.push_back(at);
+  }
+  error.clear();
+  fs::create_directories(path_, error);
+  std::error_code ignored;
+  if (!fs::is_directory(path_, ignored)) {
+    const std::string why = error ? error.message() : "it is no folder";
+    remove_made();
+    throw WriteError(fmt::format("--out: {}: cannot be made: {}", path, why));
+  }
+  if (access(path.c_str(), W_OK) != 0) {
+    throw WriteError(fmt::format("--out: {}: cannot be written to: {}", path, std::strerror(errno)));
+  }
+}
+
+OutFolder::~OutFolder() { remove_made(); }
+
+void OutFolder::remove_made() const {
+  std::error_code not_empty;
+  for (const fs::path& folder : made_) {
+    fs::remove(folder, not_empty);
+  }
+}
+
+std::vector<std::string> folder_names(const std::vector<std::string>& labels) {
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const std::string& label : labels) {
+    const std::string name = folder_name(label);
+    std::string own = name;
+    for (int number = 2; !taken.insert(own).second; ++number) own = fmt::format("{}_{}", name, number);
+    names.push_back(own);
+  }
+  return names;
+}
+
+Paths inputs_of(const fs::path& file, const scenario::Document& scenario) {
+  const scenario::Document looked_at = scenario;  // a key that is looked at here is not used by the run
+  Paths inputs{file};
+  for (const scenario::Key& key : looked_at.schema().keys()) {
+    if (looked_at.has_value(key.path) && looked_at.is(key.path, scenario::Kind::file))
+      inputs.push_back(looked_at.file(key.path));
+  }
+  return inputs;
+}
+
+Paths run_files(const fs::path& folder) {
+  return {folder / "summary.json", folder / "requests.csv", folder / "timeseries.csv", folder / "memory.csv"};
+}
+
+void refuse_inputs(const std::string& option, const Paths& written, const Paths& inputs) {
+  for (const fs::path& out : written) {
+    std::error_code error;
+    if (!fs::is_regular_file(out, error)) continue;
+    for (const fs::path& in : inputs) {
+      if (!fs::equivalent(out, in, error)) continue;
+      throw InputError({option, 0, 0},
+                       fmt::format("{} is read here, and would be written over; name another", out.string()));
+    }
+  }
 }
 
 }  // namespace blockyard::cli

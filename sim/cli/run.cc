@@ -53,14 +53,18 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   const auto exported = options.value_of("export-trace");
   const auto replayed = options.value_of("trace");
   if (exported && replayed) options.fail("--export-trace and --trace: the requests are in a trace already");
+  Paths inputs = inputs_of(options.words().front(), scenario);
+  if (replayed) inputs.emplace_back(*replayed);
+  if (exported) refuse_inputs("--export-trace", {*exported}, inputs);
+  if (const auto out = options.value_of("out")) refuse_inputs("--out", run_files(*out), inputs);
   if (exported) static_cast<void>(serving::export_requests(scenario, configs, *exported));
   std::optional<serving::RequestsOverride> requests;
   if (replayed) requests = serving::exported_requests(scenario, configs, *replayed);
-  std::optional<std::filesystem::path> folder;
-  if (const auto out = options.value_of("out")) folder = prepare_out_folder(*out);
+  std::optional<OutFolder> folder;
+  if (const auto out = options.value_of("out")) folder.emplace(*out);
 
   std::optional<report::MemoryCsv> changes;
-  if (folder && scenario.boolean("output.memory_events")) changes.emplace(*folder);
+  if (folder && scenario.boolean("output.memory_events")) changes.emplace(folder->path());
 
   const Interrupt interrupt;
   const serving::RunResult result = [&] {
@@ -80,7 +84,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   }();
 
   if (changes) changes->commit();
-  if (folder) report::write_reports(*folder, result.summary, result.collector);
+  if (folder) report::write_reports(folder->path(), result.summary, result.collector);
   if (options.has("json")) {
     streams.out << report::json_text(report::summary_json(result.summary));
   } else {

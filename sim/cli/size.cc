@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <system_error>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/size_options.h"
@@ -23,7 +25,11 @@ model::EngineLog read_log(const std::string& file) {
   } else {
     std::ifstream in(file, std::ios::binary);
     if (!in || in.peek() == std::ifstream::traits_type::eof()) {
-      throw InputError(Place{file, 0, 0}, in.is_open() ? "nothing to read" : "cannot be read");
+      std::error_code ignored;
+      const bool folder = std::filesystem::is_directory(file, ignored);
+      throw InputError(Place{file, 0, 0}, folder         ? "a folder; expected a log"
+                                          : in.is_open() ? "nothing to read"
+                                                         : "cannot be read");
     }
     log = model::read_engine_log(in);
   }

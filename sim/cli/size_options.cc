@@ -53,7 +53,17 @@ class Reader {
     slot = Tokens(number);
   }
   void bytes(const std::string& name, std::optional<Bytes>& slot) {
-    if (const auto read = value(name, Kind::bytes)) slot = Bytes(read->count);
+    const std::optional<std::string> text = options_.value_of(name);
+    if (!text) return;
+    if (const auto read = amount(name, *text, Kind::bytes)) slot = Bytes(*read);
+  }
+  // A quantity from 0 on.
+  [[nodiscard]] std::optional<std::int64_t> amount(const std::string& name, const std::string& text, Kind kind) {
+    const auto read = parsed(name, text, kind);
+    if (!read) return std::nullopt;
+    if (read->count >= 0) return read->count;
+    complain(name, fmt::format("expected {} from 0 on, found {}", scenario::noun_of(kind), scenario::in_quotes(text)));
+    return std::nullopt;
   }
   void in_range(const std::string& name, std::int64_t number, std::int64_t low, std::int64_t high, std::int64_t& slot) {
     if (number < low || number > high) {
@@ -141,18 +151,18 @@ void read_budget(const Options& options, Reader& reader, model::SizeOptions& o) 
     const bool blocks = parts && parts->unit.starts_with("block");
     const bool tokens = parts && parts->unit.starts_with("token");
     if (blocks) {
-      if (const auto read = reader.parsed("budget", *text, Kind::blocks)) o.request = Blocks(read->count);
+      if (const auto read = reader.amount("budget", *text, Kind::blocks)) o.request = Blocks(*read);
     } else if (tokens) {
-      if (const auto read = reader.parsed("budget", *text, Kind::tokens)) o.request = Tokens(read->count);
-    } else if (const auto read = reader.parsed("budget", *text, Kind::bytes)) {
-      o.request = Bytes(read->count);
+      if (const auto read = reader.amount("budget", *text, Kind::tokens)) o.request = Tokens(*read);
+    } else if (const auto read = reader.amount("budget", *text, Kind::bytes)) {
+      o.request = Bytes(*read);
     }
   }
   if (const std::optional<std::string> text = options.value_of("kv-cache-memory-bytes")) {
     ++given;
     const bool plain = text->find_first_not_of("0123456789") == std::string::npos;
-    if (const auto read = reader.parsed("kv-cache-memory-bytes", plain ? *text + " B" : *text, Kind::bytes))
-      o.request = Bytes(read->count);
+    if (const auto read = reader.amount("kv-cache-memory-bytes", plain ? *text + " B" : *text, Kind::bytes))
+      o.request = Bytes(*read);
   }
   if (options.has("num-gpu-blocks-override")) {
     ++given;
@@ -295,6 +305,10 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
     if (log->kv_cache_dtype && !options.has("kv-cache-dtype")) o.kv_dtype = kv_type(*log->kv_cache_dtype, reader);
   }
   if (q.tps.empty()) q.tps.push_back(1);
+  if (options.has("pp") && options.has("pipeline-parallel-size"))
+    reader.complain("pp", "pipeline-parallel-size says the same thing: expected one of them");
+  if (log == nullptr && options.has("format") && !options.has("trace"))
+    reader.complain("format", "means nothing without --trace");
   reader.count("pp", 1, kMostGpus, o.pp);
   reader.count("pipeline-parallel-size", 1, kMostGpus, o.pp);
   reader.count("decode-context-parallel-size", 1, kMostGpus, o.dcp);

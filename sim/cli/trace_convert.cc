@@ -11,6 +11,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/numbers.h"
 #include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
 #include "sim/cli/trace_figures.h"
 #include "sim/cli/trace_options.h"
 #include "sim/workload/samples.h"
@@ -75,9 +76,13 @@ Job job_of(const Options& options) {
   job.out = options.words()[1] == "-" ? kStandardOutput : options.words()[1];
   job.how = trace_options(options);
   job.how.format = options.value_of("from").value_or("auto");
-  if (options.has("limit")) job.how.limit = whole_number(options, "limit", 1, INT64_MAX, 0);
   job.to = format_of(job.out, options);
   if (const auto window = options.value_of("window")) job.edits.window = workload::parse_window(*window);
+  if (options.has("limit")) {
+    const std::int64_t limit = whole_number(options, "limit", 1, INT64_MAX, 0);
+    // Without a window no row beyond it need be read.
+    (options.has("window") ? job.edits.first : job.how.limit) = limit;
+  }
   job.edits.max_model_len = Tokens(whole_number(options, "max-model-len", 2, workload::kLongestLength, 0));
   job.edits.clip = options.has("clip");
   job.edits.rate_scale = positive_number(options, "scale-rate", 1);
@@ -170,7 +175,7 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   options.value("to", "NAME", fmt::format("write as {} (by the ending: .csv, .jsonl our own)", formats));
   options.value("window", "FROM..TO",
                 "only this time: 600..1200 s, 10:00..11:00, or date and time; a side may be empty");
-  options.value("limit", "N", "only the first N requests of the file");
+  options.value("limit", "N", "only the first N requests, of the window if there is one");
   options.value("max-model-len", "TOKENS", "leave out requests that a context of so many tokens does not hold");
   options.flag("clip", "cut them to it instead");
   options.value("sample", "SHARE", "only this share, in whole sessions and shared prefixes; prints what survives");
@@ -182,6 +187,7 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const Job job = job_of(options);
+  refuse_inputs("OUT", {job.out}, {job.in});
   workload::TraceSample sample(job.fraction, job.seed);
   std::optional<Survey> whole;
   std::optional<Survey> sampled;
@@ -202,10 +208,19 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   // A reader takes several samples for possible where the trace has room for them.
   const bool one_sample_each = job.in != "-" && !workload::trace_asks_samples(job.in, job.how.format);
   if (one_sample_each) output.fields &= ~workload::fields::kSamples;
+  // And prompts to share something where it has room for that.
+  namespace fields = workload::fields;
+  if (job.in != "-" && !workload::trace_tells_contents(job.in, job.how.format))
+    output.fields &= ~(fields::kSession | fields::kReuse | fields::kBeginning | fields::kIds);
   const workload::Written written =
       workload::write_trace(*reading.edited, reading.contents, job.out, output, *reading.read);
   std::ostream& told = is_stdout(job.out) ? streams.err : streams.out;
   if (written.requests == 0) streams.err << fmt::format("warning: {}: no request is left\n", job.out);
+  if (reading.edited->report().outside_window > 0 && reading.edited->report().outside_window == reading.read->kept) {
+    streams.err << fmt::format("warning: --window: the trace goes from 0 to {:.6g} s, by its clock {}\n",
+                               to_seconds(reading.edited->seen_until()),
+                               clock_range(reading.read->origin, reading.edited->seen_until()));
+  }
   print_result(job, *reading.read, reading.edited->report(), written, names.has_value(), told);
   if (whole) print_sample(*whole, *sampled, told);
   return ExitStatus::done;

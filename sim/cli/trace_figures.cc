@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -259,7 +260,26 @@ ordered_json prefixes_json(const ReadReport& read, const PrefixStatistics& prefi
           {"repeating_requests", prefixes.repeating}};
 }
 
+// To the second, the fraction cut off. A clock beyond the year 1971 is one of dates.
+std::string moment(std::int64_t seconds, bool dated) {
+  constexpr std::int64_t kDay = 86'400;
+  const std::int64_t of_day = dated ? seconds % kDay : seconds;
+  const std::string time = fmt::format("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60);
+  if (!dated) return time;
+  const std::chrono::year_month_day day{std::chrono::sys_days(std::chrono::days(seconds / kDay))};
+  return fmt::format("{:04}-{:02}-{:02}T{}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                     static_cast<unsigned>(day.day()), time);
+}
+
 }  // namespace
+
+std::string clock_range(SimTime origin, SimTime span) {
+  constexpr std::int64_t kYear = 365LL * 86'400;
+  const std::int64_t first = origin.count() / kNanosecondsPerSecond;
+  const std::int64_t last = (origin + span).count() / kNanosecondsPerSecond;
+  const bool dated = first >= kYear;
+  return fmt::format("{} to {}", moment(first, dated), moment(last, dated));
+}
 
 void print(const TraceFigures& figures, std::ostream& out) {
   const TraceStatistics& trace = figures.seen.trace;
@@ -268,6 +288,9 @@ void print(const TraceFigures& figures, std::ostream& out) {
   if (figures.read.kept == 0) return;
   out << fmt::format("  clients       {}\n", clients(figures.read));
   out << fmt::format("  span          {:.6f} s ({})\n", to_seconds(trace.span), in_words(to_seconds(trace.span)));
+  if (trace.span > SimTime(0))
+    out << fmt::format("  clock         {} (for `trace convert --window`)\n",
+                       clock_range(figures.read.origin, trace.span));
   out << fmt::format("  rate          {} requests/s, at most {} in one second\n", rate(trace.rate_per_s),
                      grouped(trace.peak_in_1s));
   out << fmt::format("  gaps          CV {:.4f} (1 = Poisson), largest {:.4f} s; {} distinct times\n", trace.gap_cv,
@@ -327,6 +350,7 @@ ordered_json to_json(const TraceFigures& figures) {
                     {"rows_by_category", categories},
                     {"row_span_s", to_seconds(read.row_span)},
                     {"span_s", to_seconds(trace.span)},
+                    {"clock", clock_range(read.origin, trace.span)},
                     {"rate_requests_per_s", trace.rate_per_s},
                     {"inter_arrival_cv", trace.gap_cv},
                     {"largest_gap_s", to_seconds(trace.largest_gap)},

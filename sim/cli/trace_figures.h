@@ -25,6 +25,10 @@ struct TraceFigures {
   std::vector<LruPoint> lru;  // none where the trace has no ids of blocks
 };
 
+// From the first request to the last on the trace's own clock, in the forms that --window takes: "18:15:46 to
+// 19:14:20", with dates where the clock has them.
+[[nodiscard]] std::string clock_range(SimTime origin, SimTime span);
+
 void print(const TraceFigures& trace, std::ostream& out);
 // Parts of it: rows left out by reason, and malformed ones with their places. Nothing where there are none.
 void print_dropped(const workload::ReadReport& read, std::ostream& out);

@@ -7,6 +7,7 @@
 #include "sim/cli/config_folder.h"
 #include "sim/cli/numbers.h"
 #include "sim/cli/options.h"
+#include "sim/cli/out_folder.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/exported.h"
 #include "sim/serving/names.h"
@@ -32,6 +33,7 @@ ExitStatus trace_generate(const Arguments& arguments, Streams streams) {
                      "workload.generate: missing: the distributions that requests are drawn from");
   }
   const std::string out = options.value_of("out").value_or("");
+  refuse_inputs("--out", {out}, inputs_of(options.words().front(), spec));
   const workload::Written written = serving::export_requests(spec, configs, out, options.value_of("to").value_or(""));
   streams.out << fmt::format("{}: {} requests\n", out, grouped(written.requests));
   for (const auto& [field, count] : written.lost) {

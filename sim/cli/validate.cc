@@ -61,6 +61,18 @@ int broken(const std::vector<Bound>& bounds, const study::Validation& validation
   return count;
 }
 
+// No simulation is off by so much in every mean, and by no other factor.
+bool looks_like_milliseconds(const std::vector<study::SignedError>& errors) {
+  constexpr double kFactor = 200;
+  bool any = false;
+  for (const study::SignedError& error : errors) {
+    if (!error.name.ends_with("_mean")) continue;
+    if ((1 + error.share) * kFactor > 1) return false;
+    any = true;
+  }
+  return any;
+}
+
 // What no simulation would mend is said before it.
 void check(const std::vector<Bound>& bounds, const study::ValidateOptions& how, const study::MeasuredRun& run,
            const Options& options) {
@@ -127,6 +139,12 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
     streams.out << report::json_text(study::validation_json(validation));
   } else {
     streams.out << study::print_validation(validation);
+  }
+  if (looks_like_milliseconds(study::errors_of(validation))) {
+    streams.err << fmt::format(
+        "warning: {}: every measured time is hundreds of times the simulated one; these look like milliseconds, and "
+        "seconds are expected\n",
+        *file);
   }
   if (validation.summary.interrupted) {
     streams.err << "blockyard validate: interrupted: every figure is of what was done by then\n";

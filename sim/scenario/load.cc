@@ -1,9 +1,11 @@
 #include "sim/scenario/load.h"
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -27,22 +29,48 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// Where a document begins. Documents are counted by hand, two at most: the library's own loop over all documents never
-// ends where a stray comma stands between them.
+// Where a document begins, and where scalars that are not plain do. Documents are counted by hand, two at most: the
+// library's own loop over all documents never ends where a stray comma stands between them.
 class DocumentStart final : public YAML::EventHandler {
  public:
   YAML::Mark mark;
+  std::vector<YAML::Mark> not_plain;
 
   void OnDocumentStart(const YAML::Mark& at) override { mark = at; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnScalar(const YAML::Mark& at, const std::string& tag, YAML::anchor_t, const std::string&) override {
+    if (tag != "?") not_plain.push_back(at);
+  }
   void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
   void OnSequenceEnd() override {}
   void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
   void OnMapEnd() override {}
 };
+
+// The library takes the end of the text for the end of a quote.
+bool opens_a_quote_for_ever(std::string_view text, const YAML::Mark& scalar) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::size_t at = static_cast<std::size_t>(scalar.pos);
+  // A scalar begins with its tag and its anchor.
+  while (at < text.size() && (text[at] == '!' || text[at] == '&')) {
+    at = std::min(text.find_first_of(" \t\r\n", at), text.size());
+    at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+  }
+  if (at >= text.size() || (text[at] != '"' && text[at] != '\'')) return false;
+  const char quote = text[at];
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (text[at] == quote) {
+      if (quote == '"' || at + 1 == text.size() || text[at + 1] != quote) return false;
+      ++at;  // '' is a quote inside
+    }
+  }
+  return true;
+}
 
 // One pass over a tree of YAML against a schema; every fault goes into the diagnostics.
 class Reader {
@@ -113,16 +141,28 @@ class Reader {
       diagnostics_.add(fixed_place_ ? whole : Place{document_.name(), fault->line, fault->column}, fault->message);
       return std::nullopt;
     }
+    if (fixed_place_ && text.starts_with('%')) {
+      diagnostics_.add(whole, "a value that begins with % has to stand in quotes");
+      return std::nullopt;
+    }
     try {
       std::istringstream stream{std::string(text)};
       YAML::Parser parser(stream);
       DocumentStart start;
       parser.HandleNextDocument(start);
+      for (const YAML::Mark& scalar : start.not_plain) {
+        if (!opens_a_quote_for_ever(text, scalar)) continue;
+        diagnostics_.add(place_of(scalar, whole), "not valid YAML: the quote that begins here is not closed");
+        return std::nullopt;
+      }
       if (parser.HandleNextDocument(start)) {
         diagnostics_.add(place_of(start.mark, whole), "expected one YAML document; what begins here is no part of it");
         return std::nullopt;
       }
       return YAML::Load(std::string(text));
+    } catch (const YAML::DeepRecursion&) {
+      diagnostics_.add(whole, "not valid YAML: nested too deeply");
+      return std::nullopt;
     } catch (const YAML::Exception& error) {
       diagnostics_.add(place_of(error.mark, whole), fmt::format("not valid YAML: {}", error.msg));
       return std::nullopt;
@@ -263,6 +303,7 @@ std::string read_text(const std::filesystem::path& file) {
   const Place place{file.string(), 0, 0};
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) throw InputError(place, "a folder; expected a YAML file");
+  if (file.empty()) throw InputError(place, "\"\": no name of a file; expected a YAML file");
   if (!std::filesystem::exists(file, error)) throw InputError(place, "no such file");
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw InputError(place, "cannot be opened");

@@ -231,6 +231,14 @@ Reading read_as(const Key& key, std::string_view text, const std::string& folder
     const Accept* accept = meant_kind(key, text);
     if (accept != nullptr) return read_accepted(*accept, text, folder);
   }
+  // Of the right form, and too large.
+  if (const std::optional<NumberAndUnit> parts = split_number(text); parts && !parts->unit.empty()) {
+    for (const Accept& accept : key.accepts) {
+      const std::span<const Unit> units = units_of(accept.kind);
+      if (std::ranges::find(units, parts->unit, &Unit::name) == units.end()) continue;
+      if (Reading reading = read_value(text, accept.kind); !reading.value) return reading;
+    }
+  }
   return problem(fmt::format("expected {}, found {}{}{}", expectation(key), in_quotes(text), unit_remark(key, text),
                              did_you_mean(text.substr(0, 64), names_of(key.words))));
 }

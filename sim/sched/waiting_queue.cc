@@ -17,6 +17,7 @@ namespace {
 struct OrderRow {
   const char* name;
   const char* doc;
+  bool overtakes;  // an arrival may be put before all who wait
   std::unique_ptr<WaitingQueue> (*make)(const QueueOptions& options);
 };
 
@@ -30,12 +31,12 @@ std::unique_ptr<WaitingQueue> make(const QueueOptions& options) {
 }
 
 constexpr std::array kOrders{
-    OrderRow{"fcfs", "first come, first served; preempted requests return to the front", make<Fcfs>},
-    OrderRow{"priority", "by priority (smaller first), then arrival time, then arrival order", make<Priority>},
-    OrderRow{"sjf", "shortest predicted output first; long requests may starve", make<Sjf>},
-    OrderRow{"srpt", "shortest predicted rest of the output first; long requests may starve", make<Srpt>},
-    OrderRow{"edf", "earliest deadline first: arrival + slo.ttft + priority x deadline_per_priority", make<Edf>},
-    OrderRow{"fair", "the tenant that got the fewest tokens first (VTC, Sheng et al., OSDI 2024)", make<Fair>},
+    OrderRow{"fcfs", "first come, first served; preempted requests return to the front", false, make<Fcfs>},
+    OrderRow{"priority", "by priority (smaller first), then arrival time, then arrival order", true, make<Priority>},
+    OrderRow{"sjf", "shortest predicted output first; long requests may starve", true, make<Sjf>},
+    OrderRow{"srpt", "shortest predicted rest of the output first; long requests may starve", true, make<Srpt>},
+    OrderRow{"edf", "earliest deadline first: arrival + slo.ttft + priority x deadline_per_priority", true, make<Edf>},
+    OrderRow{"fair", "the tenant that got the fewest tokens first (VTC, Sheng et al., OSDI 2024)", true, make<Fair>},
 };
 
 }  // namespace
@@ -44,6 +45,13 @@ NameDocs queue_orders() {
   NameDocs docs;
   for (const OrderRow& row : kOrders) docs.push_back({row.name, row.doc});
   return docs;
+}
+
+bool arrivals_overtake(std::string_view order) {
+  for (const OrderRow& row : kOrders) {
+    if (row.name == order) return row.overtakes;
+  }
+  check_failed(__FILE__, __LINE__, "a name of the table", order);
 }
 
 std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order, const QueueOptions& options) {

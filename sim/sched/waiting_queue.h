@@ -49,6 +49,8 @@ class WaitingQueue {
 };
 
 [[nodiscard]] NameDocs queue_orders();
+// May an arrival be put before all who wait?
+[[nodiscard]] bool arrivals_overtake(std::string_view order);
 [[nodiscard]] std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order, const QueueOptions& options);
 
 }  // namespace blockyard::sched

@@ -11,6 +11,7 @@
 #include "sim/model/sizing.h"
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
+#include "sim/sched/waiting_queue.h"
 #include "sim/serving/admission_options.h"
 #include "sim/serving/cache_options.h"
 #include "sim/serving/client_options.h"
@@ -344,6 +345,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.admission = admission_options(scenario);
   a.admission.max_model_len = s.max_model_len;
   if (forks) a.admission.seats = engine.max_num_seqs;
+  a.admission.arrivals_overtake = sched::arrivals_overtake(scenario.choice("engine.queue_order"));
   a.admission.longest_sequence =
       s.max_model_len + (traits.takes_whole_len ? sched::VllmV0::kBeyondMaxModelLen : Tokens(0));
   a.admission.longest_prompt = a.admission.longest_sequence - Tokens(1);

@@ -18,15 +18,23 @@ namespace {
 using scenario::Document;
 using scenario::Kind;
 
+// Keys of other distributions are left unread, and the report says so.
 workload::LengthSpec length_spec(const Document& scenario, const std::string& section) {
   workload::LengthSpec spec;
   spec.distribution = scenario.choice(section + ".distribution");
-  if (scenario.has_value(section + ".mean")) spec.mean = scenario.real(section + ".mean");
-  if (scenario.has_value(section + ".cv")) spec.cv = scenario.real(section + ".cv");
-  if (scenario.has_value(section + ".low")) spec.low = scenario.tokens(section + ".low");
-  if (scenario.has_value(section + ".high")) spec.high = scenario.tokens(section + ".high");
-  if (scenario.has_value(section + ".value")) spec.value = scenario.tokens(section + ".value");
   if (scenario.has_value(section + ".max")) spec.max = scenario.tokens(section + ".max");
+  for (const workload::LengthEntry& entry : workload::length_distributions()) {
+    if (entry.name != spec.distribution) continue;
+    for (const std::string_view key : entry.keys) {
+      const std::string path = section + "." + std::string(key);
+      if (!scenario.has_value(path)) continue;
+      if (key == "mean") spec.mean = scenario.real(path);
+      if (key == "cv") spec.cv = scenario.real(path);
+      if (key == "low") spec.low = scenario.tokens(path);
+      if (key == "high") spec.high = scenario.tokens(path);
+      if (key == "value") spec.value = scenario.tokens(path);
+    }
+  }
   return spec;
 }
 

@@ -37,7 +37,8 @@ fs::path named_file(const std::string& text, const fs::path& folder, const char*
   const bool path =
       text.find('/') != std::string::npos || extension == ".yaml" || extension == ".json" || extension == ".yml";
   if (path) {
-    if (!fs::is_regular_file(text)) throw InputError(Place{text, 0, 0}, "no such file");
+    if (!fs::is_regular_file(text))
+      throw InputError(Place{text, 0, 0}, fs::exists(text) ? "no regular file" : "no such file");
     return text;
   }
   const fs::path file = entry_of(folder, text);

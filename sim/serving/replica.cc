@@ -31,6 +31,7 @@ void Replica::tell_memory() { collector_->set_memory(memory_->partition(), memor
 
 void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
   collector_->advance(now);
+  look_again();
   if (options_.async_scheduling && step_in_flight()) {
     arriving_.push_back({id, request});
   } else {
@@ -45,6 +46,7 @@ void Replica::hand_over(RequestId id, const workload::Request& request) {
 }
 
 void Replica::abandon(SimTime now, RequestId id) {
+  look_again();
   if (step_in_flight()) {
     leaving_.push_back(id);
   } else {
@@ -79,7 +81,9 @@ void Replica::tell_state() {
   collector_->set_sharing(sharing.held, sharing.unshared);
 }
 
-SimTime Replica::begin(SimTime now, SimTime horizon) {
+SimTime Replica::begin(SimTime now, SimTime horizon, bool helped) {
+  horizon_ = horizon;
+  helped_ = helped;
   for (std::int64_t steps = 0;; ++steps) {
     if (in_flight_ != InFlight::nothing) {
       end_step(now);
@@ -118,6 +122,7 @@ SimTime Replica::start_step(SimTime now) {
   collector_->advance(now);
   memory_->advance(now);
   SimTime lasts;
+  idle_ = false;
   if (scheduler_->plain_step(plain_batch_)) {
     in_flight_ = InFlight::plain_step;
     const cost::StepTime computing = duration(plain_batch_);
@@ -129,7 +134,14 @@ SimTime Replica::start_step(SimTime now) {
     const SimTime held = std::max(SimTime(0), batch.held_until - now);
     const cost::StepTime computing = duration(batch);
     // An engine with nothing to compute waits for the copy alone.
-    lasts = (batch.empty() ? std::max(held, computing.total) : held + computing.total) + memory_time();
+    const SimTime copying = memory_time();
+    lasts = (batch.empty() ? std::max(held, computing.total) : held + computing.total) + copying;
+    idle_ = batch.empty() && scheduler_->running() == 0 && held == SimTime(0) && copying == SimTime(0);
+    if (idle_) {
+      lasts = as_one(lasts, now);
+    } else {
+      steps_as_one_ = 1;
+    }
     collector_->waited_on_link(held);
     charge(now, batch, computing, lasts);
     record_batch(now, batch);
@@ -227,9 +239,36 @@ void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
   check_progress(outcome.progress);
 }
 
+// Somebody comes or leaves: who was stuck may get on within a few steps.
+void Replica::look_again() {
+  constexpr std::int64_t kFew = 100;
+  steps_as_one_ = 1;
+  if (helped_) steps_without_progress_ = std::min(steps_without_progress_, options_.no_progress_limit - kFew);
+}
+
+// Only idle steps that were waited for already are taken as one: a run that is not stuck never knows of it.
+SimTime Replica::as_one(SimTime empty_step, SimTime now) {
+  const bool unseen = !unseen_.empty() || !arriving_.empty();  // the next step sees them
+  if (!helped_ || unseen || steps_without_progress_ < options_.no_progress_limit || horizon_ == kNever)
+    return empty_step;
+  const SimTime left = std::min(horizon_, kLongestRun) - now;
+  if (empty_step == SimTime(0)) return left + SimTime(1);  // beyond what else happens at the horizon
+  const std::int64_t to_horizon =
+      std::max<std::int64_t>(1, (left.count() + empty_step.count() - 1) / empty_step.count());
+  const std::int64_t steps = std::clamp<std::int64_t>(steps_as_one_, 1, to_horizon);
+  steps_as_one_ = 2 * steps;
+  return SimTime(steps * empty_step.count());
+}
+
 void Replica::check_progress(bool progress) {
-  steps_without_progress_ = progress ? 0 : steps_without_progress_ + 1;
-  if (steps_without_progress_ < options_.no_progress_limit) return;
+  constexpr std::int64_t kCircles = 100;
+  const std::int64_t limit = options_.no_progress_limit;
+  if (progress) {
+    steps_without_progress_ = 0;
+  } else if (!idle_ || steps_without_progress_ < limit) {
+    ++steps_without_progress_;
+  }
+  if (steps_without_progress_ < (helped_ ? kCircles * limit : limit)) return;
   stuck_ = fmt::format(
       "no progress for {} steps: {} running, {} waiting, {} of {} blocks or tokens of KV memory free. No request "
       "generated a "

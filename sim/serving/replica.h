@@ -5,6 +5,11 @@
 // caller calls it again then, or at an arrival if nothing was in flight. Steps that end before `horizon` are run
 // through at once; that changes nothing but the number of events. Cost: O(1 + what changes) a step; a step that only
 // decodes touches sums alone.
+//
+// Without progress for `no_progress_limit` steps the run is stuck, unless a client's patience or a request that may
+// overtake the head is due (`helped`). Then an engine that has nothing to compute takes 1, 2, 4, ... of its empty steps
+// as one, up to the horizon: the wait costs the logarithm of its length. One that preempts in a circle gets a hundred
+// times the limit.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +60,8 @@ class Replica {
   void abandon(SimTime now, RequestId id);
 
   // Ends the step in flight, if any, which must end at `now`; begins the next. Returns its end, kNever if there is
-  // nothing to do.
-  SimTime begin(SimTime now, SimTime horizon);
+  // nothing to do. `helped`: something is due that may free whoever is stuck.
+  SimTime begin(SimTime now, SimTime horizon, bool helped = false);
 
   // How far this replica has been told of: the start of the step in flight, or the end of the last one.
   [[nodiscard]] SimTime reached() const { return step_in_flight() ? step_start_ : step_end_; }
@@ -100,6 +105,8 @@ class Replica {
   void record_swaps(SimTime now, const sched::Batch& batch);
   [[nodiscard]] SimTime memory_time();
   void check_progress(bool progress);
+  void look_again();
+  [[nodiscard]] SimTime as_one(SimTime empty_step, SimTime now);
   void let_go(SimTime now, RequestId id);
   void note_end(SimTime now, RequestId id);
   [[nodiscard]] bool answered(RequestId id) const { return index_of(id) < answered_.size() && answered_[index_of(id)]; }
@@ -125,6 +132,10 @@ class Replica {
   std::int64_t steps_started_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t steps_without_progress_ = 0;
+  bool helped_ = false;
+  SimTime horizon_;
+  bool idle_ = false;              // the step in flight computes nothing, and nothing is under way
+  std::int64_t steps_as_one_ = 1;  // how many idle steps may be taken as one
   std::string stuck_;
 };
 

@@ -186,9 +186,17 @@ void Simulation::abandon(SimTime now) {
   if (!patience_.empty()) events_.push(patience_.front().first, kAbandonRank, Abandon{});
 }
 
+// Whoever cannot be admitted may leave, or be overtaken by one who can.
+bool Simulation::help_is_due() const {
+  if (!patience_.empty() && patience_.front().first != kNever) return true;
+  if (!admission_.arrivals_overtake) return false;
+  if (clients_ == nullptr) return next_ < buffered_;
+  return !on_the_way_.empty() || clients_->next_time() != kNever;
+}
+
 void Simulation::step(SimTime now) {
   step_pending_ = false;
-  const SimTime end = replica_->begin(now, events_.next_time());
+  const SimTime end = replica_->begin(now, events_.next_time(), help_is_due());
   if (end == kNever) return;
   events_.push(end, kStepRank, StepEnd{});
   step_pending_ = true;

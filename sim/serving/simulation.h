@@ -42,6 +42,7 @@ struct AdmissionOptions {
   std::int64_t watermark_grains = 0;
   OverLength over_length = OverLength::clip;
   RateLimit rate_limit;
+  bool arrivals_overtake = false;        // the order of the queue may put an arrival before all who wait
   SimTime front_end;                     // what a request takes from its client to the engine
   std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
 };
@@ -109,6 +110,7 @@ class Simulation {
   void let_clients_act(SimTime now);
   void let_in(SimTime now, const workload::Request& sent);
   void step(SimTime now);
+  [[nodiscard]] bool help_is_due() const;
   void abandon(SimTime now);
   [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request);
   [[nodiscard]] bool never_fits(const workload::Request& request) const;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/kv/prefix/content_keys.h"
+#include "sim/workload/request_fields.h"
 
 namespace blockyard::study {
 namespace {
@@ -36,11 +37,13 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
   kv::ReferenceString references(block, options.lookup);
   std::vector<std::int64_t> ids;
   std::vector<std::uint64_t> keys;
+  workload::FieldSet told = workload::fields::none;
   std::uint32_t number = 0;
   Content content;
   for (; count > 0; count = source->read(some)) {
     for (std::size_t i = 0; i < count; ++i, ++number) {
       const workload::Request& request = some[i];
+      told |= workload::fields_of(request);
       const bool has_ids = request.content != workload::ContentId::none;
       if (has_ids && block == ids_block && options.salt == serving::CacheSalt::none && !options.answers) {
         ids_of(contents.store().at(request.content), block.count(), ids);
@@ -58,7 +61,9 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
                      options.answers ? request.output_tokens : Tokens(0));
     }
   }
-  return {std::move(references), source->report()};
+  constexpr workload::FieldSet kSharing =
+      workload::fields::ids | workload::fields::session | workload::fields::beginning;
+  return {std::move(references), source->report(), (told & kSharing) != 0};
 }
 
 }  // namespace blockyard::study

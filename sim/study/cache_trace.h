@@ -26,6 +26,7 @@ struct CacheTraceOptions {
 struct CacheTrace {
   kv::ReferenceString references;
   workload::ReadReport report;
+  bool tells_sharing = false;  // some prompt has ids, a session or a beginning that others may share
 };
 
 // Throws InputError as the readers do.

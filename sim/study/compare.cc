@@ -14,9 +14,14 @@
 namespace blockyard::study {
 namespace {
 
-// What is wrong with several variants alike is told once.
-void add_new(const InputError& error, std::vector<std::string>& known, Diagnostics& diagnostics) {
-  for (const Diagnostic& diagnostic : error.diagnostics()) {
+// What is wrong with several variants alike is told once. Their settings are given by --vary.
+void add_new(const InputError& error, const Variant& variant, std::vector<std::string>& known,
+             Diagnostics& diagnostics) {
+  for (Diagnostic diagnostic : error.diagnostics()) {
+    for (const auto& [key, value] : variant.settings) {
+      if (diagnostic.place.file == fmt::format("--set {}={}", key, value))
+        diagnostic.place.file = fmt::format("--vary {}={}", key, value);
+    }
     std::string text = to_string(diagnostic);
     if (std::ranges::find(known, text) != known.end()) continue;
     known.push_back(std::move(text));
@@ -48,11 +53,11 @@ std::vector<Loaded> load_all(const std::filesystem::path& file, std::span<const 
       loaded.back().scenario = std::move(scenario);
     } catch (const InputError& error) {
       if (!error.only_does_not_fit()) {
-        add_new(error, known, wrong);
+        add_new(error, variant, known, wrong);
         continue;
       }
       loaded.back().does_not_fit = error.what();
-      add_new(error, known_not_to_fit, not_fitting);
+      add_new(error, variant, known_not_to_fit, not_fitting);
     }
   }
   wrong.throw_if_any();

@@ -82,6 +82,11 @@ std::vector<Variant> variants(const std::vector<Axis>& axes) {
       fail(fmt::format("{} is varied twice; give all its values in one --vary", axis.key));
     }
   }
+  std::size_t combinations = 1;
+  for (const Axis& axis : axes) {
+    if (__builtin_mul_overflow(combinations, axis.values.size(), &combinations) || combinations > kMostVariants)
+      fail(fmt::format("more than {} combinations; give fewer values", kMostVariants));
+  }
   std::vector<Variant> all{{}};
   for (const Axis& axis : axes) {
     const std::string name = short_name(axis.key, axes);

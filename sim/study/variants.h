@@ -1,6 +1,7 @@
 // What is compared: every combination of the values of the varied keys, named so that a reader can tell them apart.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,8 +23,11 @@ struct Variant {
 // values, an empty value or one that stands twice.
 [[nodiscard]] Axis parse_axis(std::string_view text);
 
+inline constexpr std::size_t kMostVariants = 10'000;
+
 // In the order of the axes, the last one fastest. A label names the last part of each key, and as many parts more as it
-// takes to tell the keys apart. Throws InputError for a key that is varied twice.
+// takes to tell the keys apart. Throws InputError for a key that is varied twice, and for more
+// than kMostVariants.
 [[nodiscard]] std::vector<Variant> variants(const std::vector<Axis>& axes);
 
 }  // namespace blockyard::study

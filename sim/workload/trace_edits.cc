@@ -89,8 +89,10 @@ EditedTrace::EditedTrace(std::unique_ptr<RequestSource> source, const ReadReport
 
 std::size_t EditedTrace::read(std::span<Request> out) {
   for (;;) {
-    const std::size_t count = source_->read(out);
+    const bool enough = edits_.first && in_window_count_ >= *edits_.first;
+    const std::size_t count = enough ? 0 : source_->read(out);
     if (count == 0) return 0;
+    seen_until_ = out[count - 1].arrival;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       Request request = out[i];
@@ -115,6 +117,7 @@ bool EditedTrace::keeps(Request& request) {
     ++report_.outside_window;
     return false;
   }
+  if (++in_window_count_; edits_.first && in_window_count_ > *edits_.first) return false;
   if (!fits(request)) return false;
   if (sample_ == nullptr) return true;
   static const ContentStore none;

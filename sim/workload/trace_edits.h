@@ -1,5 +1,6 @@
-// Edits of a trace on its way into another file, in this order: a window of time, a limit on the context, a sample, a
-// scale of the rate. What is left out is counted, and its content dropped. The first request that is left arrives at 0.
+// Edits of a trace on its way into another file, in this order: a window of time, the first so many of it, a limit on
+// the context, a sample, a scale of the rate. What is left out is counted, and its content dropped. The first request
+// that is left arrives at 0.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,9 @@ struct Window {
 
 struct TraceEdits {
   Window window;
-  Tokens max_model_len{0};  // 0 = no limit
-  bool clip = false;        // longer requests are cut to the limit instead of left out
+  std::optional<std::int64_t> first;  // requests of the window; the trace is read no further
+  Tokens max_model_len{0};            // 0 = no limit
+  bool clip = false;                  // longer requests are cut to the limit instead of left out
   double rate_scale = 1;
   bool scale_delays = false;  // think times too
 };
@@ -57,6 +59,8 @@ class EditedTrace final : public RequestSource {
 
   std::size_t read(std::span<Request> out) override;
   [[nodiscard]] const EditReport& report() const { return report_; }
+  // The arrival of the last request read, before any edit.
+  [[nodiscard]] SimTime seen_until() const { return seen_until_; }
 
  private:
   [[nodiscard]] bool keeps(Request& request);
@@ -70,6 +74,8 @@ class EditedTrace final : public RequestSource {
   TraceSample* sample_;
   ContentStore* contents_;
   std::optional<SimTime> first_;
+  SimTime seen_until_;
+  std::int64_t in_window_count_ = 0;
   EditReport report_;
 };
 

@@ -17,6 +17,9 @@ TEST_CASE("the nearest name is offered only for a slip of the hand") {
   CHECK(nearest_name("blokc_size", names) == "block_size");
   CHECK(nearest_name("BLOCK_SIZE", names) == "block_size");
   CHECK(nearest_name("temperature", names).empty());
+  // Of those that go on from what was written, the shortest.
+  const std::vector<std::string> gpus{"h100-80gb-pcie-nvl", "h100-80gb-sxm", "l4"};
+  CHECK(nearest_name("H100", gpus) == "h100-80gb-sxm");
   CHECK(did_you_mean("budgte", names) == "; did you mean \"budget\"?");
 }
 

@@ -103,6 +103,10 @@ TEST_CASE("a symbolic link stays, and what it names is replaced") {
   CHECK(fs::is_symlink(folder / "link"));
   CHECK(content(folder / "there") == "new");
   CHECK(folder.files() == 2);
+  fs::create_symlink("later", folder / "ahead");
+  write(folder / "ahead", "first");
+  CHECK(fs::is_symlink(folder / "ahead"));
+  CHECK(content(folder / "later") == "first");
 }
 
 TEST_CASE("a place that cannot be written is told by its name") {

@@ -88,4 +88,11 @@ TEST_CASE("cache: a screen with every policy") {
   CHECK_THAT(run.out, Contains("workload_aware") && Contains("of ideal") && Contains("stranded"));
 }
 
+TEST_CASE("cache: a unit belongs to --unit") {
+  const Run run = cache({"--capacity", "100 GiB"});
+  CHECK(run.status == ExitStatus::bad_input);
+  CHECK_THAT(run.err, Contains("--capacity: found \"100GiB\"") && Contains("--unit"));
+  CHECK(cache({"--capacity", "1e0"}).status == ExitStatus::done);
+}
+
 }  // namespace

@@ -2,30 +2,96 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/pending_file.h"
+#include "sim/scenario/load.h"
+#include "sim/serving/names.h"
 
 using namespace blockyard;
 using namespace blockyard::cli;
 namespace fs = std::filesystem;
 
-TEST_CASE("the folder is made with those above it, and may be there already") {
-  const fs::path top = fs::temp_directory_path() / ("blockyard-out-folder-test-" + std::to_string(::getpid()));
-  fs::remove_all(top);
-  CHECK(prepare_out_folder(top / "a/b") == top / "a/b");
-  CHECK(fs::is_directory(top / "a/b"));
-  CHECK_NOTHROW(prepare_out_folder(top / "a/b"));
+namespace {
 
-  std::ofstream(top / "file") << "x";
-  CHECK_THROWS_AS(prepare_out_folder(top / "file"), InputError);
-  CHECK_THROWS_AS(prepare_out_folder(top / "file/below"), InputError);
-  CHECK_THROWS_AS(prepare_out_folder(""), InputError);
-  fs::remove_all(top);
+// A folder of its own that goes with the object.
+struct Here {
+  fs::path top = fs::temp_directory_path() / ("blockyard-out-folder-test-" + std::to_string(::getpid()));
+  Here() {
+    fs::remove_all(top);
+    fs::create_directories(top);
+  }
+  Here(const Here&) = delete;
+  Here& operator=(const Here&) = delete;
+  ~Here() { fs::remove_all(top); }
+};
+
+}  // namespace
+
+TEST_CASE("the folder is made with those above it, and may be there already") {
+  const Here here;
+  {
+    const OutFolder folder(here.top / "a/b");
+    CHECK(folder.path() == here.top / "a/b");
+    CHECK(fs::is_directory(here.top / "a/b"));
+    std::ofstream(here.top / "a/b/file") << "x";
+    CHECK_NOTHROW(OutFolder(here.top / "a/b"));
+  }
+  CHECK(fs::exists(here.top / "a/b/file"));
 }
 
-TEST_CASE("labels become names that need no quoting and stay apart") {
-  CHECK(folder_name("strategy=paged, budget=60 GiB") == "strategy=paged,budget=60_GiB");
-  CHECK(folder_name("model=models/own.yaml") == "model=models_own.yaml");
+TEST_CASE("a folder that could not be made is no fault of the input") {
+  const Here here;
+  std::ofstream(here.top / "file") << "x";
+  CHECK_THROWS_AS(OutFolder(here.top / "file"), WriteError);
+  CHECK_THROWS_AS(OutFolder(here.top / "file/below"), WriteError);
+  CHECK_THROWS_AS(OutFolder(""), WriteError);
+  const std::string too_long(300, 'x');
+  CHECK_THROWS_AS(OutFolder(here.top / "new" / too_long), WriteError);
+  CHECK_FALSE(fs::exists(here.top / "new"));
+}
+
+TEST_CASE("folders that nothing was put into go again, and only those that were made") {
+  const Here here;
+  fs::create_directories(here.top / "before");
+  {
+    const OutFolder folder(here.top / "before/a/b/");
+  }
+  CHECK(fs::is_empty(here.top / "before"));
+  {
+    const OutFolder folder(here.top / "before");
+  }
+  CHECK(fs::exists(here.top / "before"));
+}
+
+TEST_CASE("labels become names that need no quoting, each its own") {
+  CHECK(folder_names({"strategy=paged, budget=60 GiB"}).front() == "strategy=paged,budget=60_GiB");
+  CHECK(folder_names({"model=models/own.yaml"}).front() == "model=models_own.yaml");
+  const std::vector<std::string> numbered{"file=v_t.csv", "file=v_t.csv_2", "file=v_t.csv_3"};
+  CHECK(folder_names({"file=v/t.csv", "file=v_t.csv", "file=v:t.csv"}) == numbered);
+  const std::vector<std::string> taken{"a_b_2", "a_b", "a_b_3"};
+  CHECK(folder_names({"a_b_2", "a/b", "a b"}) == taken);
+  const std::vector<std::string> cut = folder_names({std::string(300, 'x'), std::string(301, 'x')});
+  CHECK(cut[0].size() < 255);
+  CHECK(cut[0] != cut[1]);
+}
+
+TEST_CASE("what is read is not written over, whatever it is called") {
+  const Here here;
+  std::ofstream(here.top / "t.csv") << "arrival_s,prompt_tokens,output_tokens\n";
+  fs::create_symlink(here.top / "t.csv", here.top / "requests.csv");
+  const scenario::Document document =
+      scenario::parse("model: llama-3-8b\nhardware: {gpu: l4}\nworkload: {trace: {file: t.csv}}\n", "s.yaml",
+                      serving::scenario_schema(fs::path(BLOCKYARD_SOURCE_DIR) / "configs"), {}, here.top);
+  const Paths inputs = inputs_of(here.top / "s.yaml", document);
+  CHECK(std::ranges::find(inputs, here.top / "t.csv") != inputs.end());
+  CHECK_THROWS_AS(refuse_inputs("--out", run_files(here.top), inputs), InputError);
+  CHECK_THROWS_AS(refuse_inputs("--out", {here.top / "../" / here.top.filename() / "t.csv"}, inputs), InputError);
+  CHECK_NOTHROW(refuse_inputs("--out", run_files(here.top / "other"), inputs));
+  // Whether a key was looked at by a run is not for this to say.
+  const std::vector<std::string> unused = document.unused();
+  CHECK(std::ranges::find(unused, "workload.trace.file") != unused.end());
 }

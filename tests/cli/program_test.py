@@ -435,6 +435,104 @@ class TheProgram(unittest.TestCase):
             self.assertEqual(done.returncode, 2, options)
         self.assertFalse((self.folder / "out.jsonl").exists())
 
+    def test_convert_says_of_sharing_what_its_source_says(self):
+        azure = self.write("azure.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
+                           "2023-11-16 18:15:50.9951690,396,109\n")
+        out = self.folder / "ours.csv"
+        self.assertEqual(blockyard("trace", "convert", azure, out).returncode, 0)
+        header = out.read_text().splitlines()[0].split(",")
+        self.assertFalse({"session", "prefix_id", "prefix_tokens", "reused_tokens"} & set(header), header)
+        for trace in (azure, out):
+            self.assertIn("does not say what its prompts share", blockyard("trace", "info", trace).stdout)
+            done = blockyard("cache", trace)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("does not say what its prompts share", done.stderr)
+        self.assertEqual(blockyard("trace", "convert", self.write("sessions.csv", "arrival_s,prompt_tokens,output_tokens,session"
+                                   "\n0,10,1,3\n"), out).returncode, 0)
+        self.assertIn("session", out.read_text().splitlines()[0].split(","))
+
+    def test_a_window_can_be_found_and_its_limit_counts_within(self):
+        rows = "".join(f"2023-11-16 18:{minute:02}:00.0000000,10,5\n" for minute in range(60))
+        azure = self.write("azure.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n" + rows)
+        self.assertIn("2023-11-16T18:00:00 to 2023-11-16T18:59:00", blockyard("trace", "info", azure).stdout)
+        out = self.folder / "out.csv"
+        done = blockyard("trace", "convert", azure, out, "--limit", "4", "--window", "1200..2400")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(out.read_text().splitlines()), 5)
+        done = blockyard("trace", "convert", azure, out, "--window", "2:00..3:00")
+        self.assertIn("goes from 0 to 3540 s, by its clock 2023-11-16T18:00:00 to 2023-11-16T18:59:00", done.stderr)
+
+    def test_nothing_that_is_read_is_written_over(self):
+        trace = self.write("requests.csv", self.TRACE)
+        text = self.scenario.read_text()
+        replay = self.write("replay.yaml", text[:text.index("workload:")] + "workload: {trace: {file: requests.csv}}\n" +
+                            text[text.index("engine:"):])
+        measured = self.write("measured.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n0,100,10,0.1,0.5\n")
+        for arguments in (["run", replay, "--out", self.folder], ["run", replay, "--export-trace", trace],
+                          ["trace", "convert", trace, trace],
+                          ["calibrate", self.scenario, "--measured", measured, "--out", measured],
+                          ["calibrate", self.scenario, "--measured", measured, "--out", self.scenario],
+                          ["conform", "--record", self.scenario, "--out", self.scenario],
+                          ["trace", "generate", self.scenario, "-o", self.scenario, "--to", "blockyard"]):
+            before = {file: file.read_bytes() for file in self.folder.iterdir()}
+            done = blockyard(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn("would be written over", done.stderr)
+            self.assertEqual({file: file.read_bytes() for file in self.folder.iterdir()}, before)
+
+    def test_contradictions_leave_no_folder_and_full_places_are_no_wrong_input(self):
+        done = blockyard("run", self.scenario, "--set", "admission.watermark=1", "--out", self.folder / "new" / "er")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertFalse((self.folder / "new").exists())
+        done = blockyard("run", self.scenario, "--out", self.scenario)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        done = blockyard("run", self.scenario, "--out", self.folder / ("x" * 300))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr, "^--out: ")
+
+    def test_variants_with_like_names_have_a_folder_each(self):
+        out = self.folder / "out"
+        done = blockyard("compare", self.scenario, "--vary", "name=a/b,a_b", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(path.name for path in out.iterdir() if path.is_dir()), ["name=a_b", "name=a_b_2"])
+        done = blockyard("compare", self.scenario, "--vary", "sed=1")
+        self.assertTrue(done.stderr.startswith("--vary sed=1: "), done.stderr)
+
+    def test_options_that_mean_nothing_are_refused(self):
+        model = ("size", "--model", "llama-3-8b", "--budget", "60 GiB")
+        for arguments in (["conform", "--record", self.scenario, "--shrink", self.scenario],
+                          ["conform", self.scenario, "--out", "x"], ["conform", self.scenario, "--set", "seed=1"],
+                          [*model, "--pp", "2", "--pipeline-parallel-size", "2"], [*model, "--format", "azure"],
+                          [*model, "--weights", "-5GiB"], [*model, "--activation", "-5GiB"],
+                          [*model, "--non-torch", "-5GiB"], ["size", "--model", "llama-3-8b", "--budget", "-5GiB"],
+                          ["size", "--model", "llama-3-8b", "--budget", "-5 blocks"],
+                          ["size", "--model", "llama-3-8b", "--gpu-memory", "-5GiB"]):
+            done = blockyard(*arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+        for fit in ("host_time,host_time", "efficiency,compute_efficiency"):
+            done = blockyard("calibrate", self.scenario, "--measured", self.scenario, "--fit", fit)
+            self.assertIn("is named twice", done.stderr)
+
+    def test_a_reference_that_does_not_run_finds_nothing_alike(self):
+        record = self.folder / "run.jsonl"
+        self.assertEqual(blockyard("conform", "--record", self.scenario, "--out", record, "--set",
+                                   "workload.generate.requests=5").returncode, 0)
+        self.assertEqual(blockyard("conform", "--shrink", record).returncode, 0)
+        done = blockyard("conform", "--shrink", record, "--against", "false")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("`false FILE` gave no run", done.stderr)
+
+    def test_measured_milliseconds_are_noticed(self):
+        text = "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n"
+        seconds = self.write("s.csv", text + "0,500,50,0.05,0.6\n1,500,50,0.05,0.6\n")
+        milliseconds = self.write("ms.csv", text + "0,500,50,50,600\n1,500,50,50,600\n")
+        self.assertNotIn("milliseconds", blockyard("validate", self.scenario, "--measured", seconds).stderr)
+        self.assertIn("look like milliseconds", blockyard("validate", self.scenario, "--measured", milliseconds).stderr)
+
+    def test_keys_of_another_distribution_are_told(self):
+        done = blockyard("run", self.scenario, "--json", "--set", "workload.generate.output_tokens.mean=5")
+        self.assertIn("workload.generate.output_tokens.mean is given and not used by this variant", done.stdout)
+
     def test_a_reader_that_leaves_is_no_error(self):
         read, write = os.pipe()
         os.close(read)

@@ -194,3 +194,32 @@ TEST_CASE("files that are missing, folders, too long or empty") {
   CHECK(error_of(folder / "folder.yaml").find("expected a file, found the folder") != std::string::npos);
   std::filesystem::remove_all(folder);
 }
+
+TEST_CASE("a quote has to be closed") {
+  const std::string kNotClosed = "not valid YAML: the quote that begins here is not closed";
+  CHECK(errors_in("name: \"abc\nseed: 1\n") == "chat.yaml:1:7: " + kNotClosed);
+  CHECK(errors_in("seed: 1\nname: 'abc\n") == "chat.yaml:2:7: " + kNotClosed);
+  CHECK(errors_in("seed: 1\nname: 'it''s\n") == "chat.yaml:2:7: " + kNotClosed);
+  CHECK(errors_in("seed: 1\nname: \"a\\\"") == "chat.yaml:2:7: " + kNotClosed);
+  CHECK(errors_in("seed: 1\nname: &a 'abc") == "chat.yaml:2:7: " + kNotClosed);
+  CHECK(errors_in("name: \xC3\xA9\nseed: '1\n") == "chat.yaml:2:7: " + kNotClosed);
+  CHECK_THAT(errors_in("seed: 1\n", {"name='abc"}), Catch::Contains("not closed"));
+  // Nor are those that are.
+  for (const char* whole : {"name: \"a\\\"b\"\n", "name: 'it''s'", "name: it's \"so\"\n", "name: a # 'b\n",
+                            "name: |\n  'b\n", "name: 'a\n  b'\n", "\xEF\xBB\xBFname: 'a'\n"}) {
+    CHECK_THAT(errors_in(std::string(whole) + "\n"), !Catch::Contains("not closed"));
+  }
+}
+
+TEST_CASE("an amount of the right form that is too large is told as such") {
+  CHECK(errors_in("admission: {watermark: 1e308 blocks}\n") ==
+        R"(chat.yaml:1:24: admission.watermark: "1e308 blocks" does not fit 64 bits)");
+}
+
+TEST_CASE("what YAML itself makes of a text is told") {
+  CHECK_THAT(errors_in("seed: 1\n", {"name=%s"}),
+             Catch::Contains("--set name=%s: a value that begins with % has to stand in quotes"));
+  CHECK_THAT(errors_in("seed: " + std::string(5000, '[') + std::string(5000, ']')),
+             Catch::Contains("nested too deeply"));
+  CHECK_THROWS_WITH(load("", sample_schema(), {}), Catch::Contains("no name of a file"));
+}

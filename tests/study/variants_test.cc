@@ -62,3 +62,16 @@ TEST_CASE("what cannot be varied is told") {
   CHECK_THROWS_AS(parse_axis("k=a,b,a"), InputError);
   CHECK_THROWS_AS(labels({"k=a", "k=b"}), InputError);
 }
+
+TEST_CASE("there is a bound on combinations") {
+  const auto numbers = [](const std::string& key, int n) {
+    Axis axis{key, {}};
+    for (int i = 0; i < n; ++i) axis.values.push_back(std::to_string(i));
+    return axis;
+  };
+  CHECK(variants({numbers("a", 100), numbers("b", 100)}).size() == kMostVariants);
+  CHECK_THROWS_AS(variants({numbers("a", 100), numbers("b", 101)}), InputError);
+  const Axis many = numbers("a", 9000);
+  CHECK_THROWS_AS(variants({many, numbers("b", 9000), numbers("c", 9000), numbers("d", 9000), numbers("e", 9000)}),
+                  InputError);
+}

@@ -81,6 +81,18 @@ TEST_CASE("windows: seconds from the first request, times of day, hours past mid
   CHECK(prompts("9999..") == std::pair<std::int64_t, std::int64_t>(0, 0));
 }
 
+TEST_CASE("the first so many are those of the window") {
+  const TraceFolder folder;
+  TraceEdits edits;
+  edits.window = parse_window("600..1200");
+  edits.first = 3;
+  const Edited some = edit(two_days(folder), edits);
+  REQUIRE(some.requests.size() == 3);
+  CHECK(some.requests.front().prompt_tokens == Tokens(11));
+  edits.first = 100;
+  CHECK(edit(two_days(folder), edits).requests.size() == 10);
+}
+
 TEST_CASE("windows that are none are refused") {
   CHECK(window_error("10:00").find("expected FROM..TO") != std::string::npos);
   CHECK(window_error("11:00..10:00").find("ends before it begins") != std::string::npos);
