@@ -61,10 +61,10 @@ class TimeLedger {
   }
   void restored(RecordId id, SimTime now, bool has_token);
   void first_token(RecordId id, SimTime now);
-  // `of_record`: as it ended; counted in the summary if it has finished.
+  // `of_record`: as it ended; counted in the summaries if it has finished or timed out.
   void ended(RecordId id, const RequestRecord& of_record);
 
-  // Only requests that arrive from then to then (not included) are counted in the summary.
+  // Only requests that arrive from then to then (not included) are counted in the summaries.
   void count_arrivals(SimTime from, SimTime to) {
     counted_from_ = from;
     counted_to_ = to;
@@ -72,7 +72,8 @@ class TimeLedger {
   void keep_rows() { keeps_rows_ = true; }
   // All 0 unless rows are kept and the request has stood in the line and ended.
   [[nodiscard]] TimeRow row(std::size_t request) const { return request < rows_.size() ? rows_[request] : TimeRow{}; }
-  [[nodiscard]] TimeUses summarise() const;
+  [[nodiscard]] TimeUses of_finished() const { return finished_.uses(); }
+  [[nodiscard]] TimeUses of_timed_out() const { return timed_out_.uses(); }
 
  private:
   enum class Phase : std::uint8_t { unused, queued, prefill, decode, preempted, restoring };
@@ -105,6 +106,16 @@ class TimeLedger {
     }
   };
 
+  // Of requests that have ended alike; the sketches have what is not 0.
+  struct Tally {
+    std::int64_t requests = 0;
+    std::array<Use, kTimeBuckets> buckets;
+    std::array<Use, kTimeGroups.size()> groups;
+
+    void add(const TimeRow& row);
+    [[nodiscard]] TimeUses uses() const;
+  };
+
   Open& open(RecordId id);
   void make_room(std::size_t index);
   void enter_line(SimTime now);
@@ -112,7 +123,6 @@ class TimeLedger {
   void add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const;
   void leave_phase(Open& o, SimTime now) const;
   void enter(Open& o, Phase phase, SimTime now) const;
-  void count(const TimeRow& row);
 
   SimTime front_end_;
   SimTime counted_from_;
@@ -132,10 +142,8 @@ class TimeLedger {
 
   bool keeps_rows_ = false;
   std::vector<TimeRow> rows_;
-  std::int64_t finished_ = 0;
-  // Of finished requests; the sketches have what is not 0.
-  std::array<Use, kTimeBuckets> buckets_;
-  std::array<Use, kTimeGroups.size()> groups_;
+  Tally finished_;
+  Tally timed_out_;
 };
 
 }  // namespace blockyard::metrics

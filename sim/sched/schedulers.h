@@ -40,6 +40,7 @@ struct SchedulerTraits {
   bool can_fork = false;               // runs requests of several samples or beams
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats
+  bool whole_prompts = false;          // chunked prefill is not its own default
 };
 
 [[nodiscard]] NameDocs schedulers();

@@ -47,6 +47,15 @@ TEST_CASE("a client leaves at the end of the step in which its patience ends") {
   CHECK(result.collector.records()[0].ended == milliseconds(1000));
   CHECK(result.collector.records()[1].ended == milliseconds(40));
   CHECK(result.collector.records()[2].ended == milliseconds(140));
+  // Where their time went: no seat, as the head of the line.
+  using metrics::TimeBucket;
+  for (const std::size_t left : {1U, 2U}) {
+    const metrics::TimeRow row = result.collector.time().row(left);
+    CHECK(row.total() == milliseconds(40).count());
+    CHECK(row[TimeBucket::step_boundary] + row[TimeBucket::queue_seat_head] == row.total());
+  }
+  CHECK(result.summary.time_timed_out.requests == 2);
+  CHECK(result.summary.time_timed_out.groups[0].mean_s > 0.029);
 }
 
 TEST_CASE("a client whose first token comes as its patience ends stays") {
