@@ -25,7 +25,7 @@ void add_in_lines(std::vector<std::string>& lines, std::string_view text) {
     std::size_t end = 0;
     std::size_t behind_sign = 0;
     for (std::size_t used = 0; used < kLabelColumns; ++used) {
-      if (used >= kLabelColumns / 2 && std::string_view("=/-_., ").find(text[end]) != std::string_view::npos)
+      if (used >= kLabelColumns / 2 && std::string_view("/-_., ").find(text[end]) != std::string_view::npos)
         behind_sign = end + 1;
       do ++end;
       while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U);
@@ -43,7 +43,13 @@ std::vector<std::string> label_lines(std::string_view label) {
   std::vector<std::string> lines;
   for (std::size_t start = 0; start <= label.size();) {
     const std::size_t end = std::min(label.find(", ", start), label.size());
-    add_in_lines(lines, label.substr(start, end - start));
+    std::string_view setting = label.substr(start, end - start);
+    if (characters(setting) > kLabelColumns) {
+      const std::size_t value = setting.find('=') + 1;  // 0 without a key
+      if (value > 0) add_in_lines(lines, setting.substr(0, value));
+      setting.remove_prefix(value);
+    }
+    add_in_lines(lines, setting);
     start = end + 2;
   }
   return lines;

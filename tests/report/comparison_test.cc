@@ -143,6 +143,8 @@ TEST_CASE("labels wider than a column are broken into lines that hold all of the
     if (line == "requests") ++tables;
   }
   CHECK(tables == 1);
+  // A value that fits a line by itself is not broken.
+  CHECK(lines_of(print_comparison({{"victim=least_computed", example_summary()}})).at(3).ends_with(" least_computed"));
 }
 
 TEST_CASE("where time went: the rows that are no part of another add up to E2E") {
