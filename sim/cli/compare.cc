@@ -104,7 +104,7 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
   options.values("vary", "KEY=A,B,...", "a key and its values; several --vary give every combination");
   options.values("set", "KEY=VALUE", "set a key for all variants; wins over the file");
   options.value("jobs", "N", "variants that run at the same time (default: one a processor)");
-  options.value("out", "DIR", "write comparison.json there, and the files of `run` into one folder a variant");
+  options.value("out", "DIR", "write comparison.json and .csv there, and the files of `run` into one folder a variant");
   options.flag("json", "print comparison.json, and nothing else, to standard output");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
@@ -127,8 +127,9 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
       return [&file](SimTime now, const MemoryChange& change, Bytes piece) { file.add(now, change, piece); };
     };
     control.finished = [&](const study::Variant& variant, const serving::RunResult& result) {
-      if (const auto file = changes.find(variant.label); file != changes.end()) file->second.commit();
-      report::write_reports(places.at(variant.label), result.summary, result.collector);
+      const auto file = changes.find(variant.label);
+      report::write_reports(places.at(variant.label), result.summary, result.collector,
+                            file != changes.end() ? &file->second : nullptr);
     };
   }
 
@@ -142,7 +143,12 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
     return study::compare(options.words().front(), options.values_of("set"), variants, config_folder(), control);
   }();
 
-  if (folder) report::write_comparison(folder->path(), compared);
+  if (folder) {
+    for (const report::Variant& variant : compared) {
+      if (!variant.does_not_fit.empty()) report::remove_reports(places.at(variant.label));
+    }
+    report::write_comparison(folder->path(), compared);
+  }
   if (options.has("json")) {
     streams.out << report::json_text(report::comparison_json(compared));
   } else {

@@ -83,8 +83,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
     return serving::run(scenario, configs, control);
   }();
 
-  if (changes) changes->commit();
-  if (folder) report::write_reports(folder->path(), result.summary, result.collector);
+  if (folder) report::write_reports(folder->path(), result.summary, result.collector, changes ? &*changes : nullptr);
   if (options.has("json")) {
     streams.out << report::json_text(report::summary_json(result.summary));
   } else {

@@ -158,13 +158,14 @@ std::vector<TimeSeriesRow> Collector::time_series() const {
   return rows;
 }
 
-bool Collector::meets_slo(const RequestRecord& r) const {
+// Which limits a finished request is beyond.
+std::array<bool, kSloLimitNames.size()> Collector::missed(const RequestRecord& r) const {
   const Slo& slo = options_.slo;
-  if (slo.ttft && r.first_token - r.arrival > *slo.ttft) return false;
-  if (slo.e2e && r.ended - r.arrival > *slo.e2e) return false;
-  // tpot <= limit, without the division: last - first <= limit x gaps.
-  return !slo.tpot ||
-         (r.ended - r.first_token).count() <= static_cast<Int128>(slo.tpot->count()) * (r.generated_tokens - 1);
+  // tpot > limit, without the division: last - first > limit x gaps.
+  const auto decode_ns = static_cast<Int128>((r.ended - r.first_token).count());
+  return {slo.ttft && r.first_token - r.arrival > *slo.ttft,
+          slo.tpot && decode_ns > static_cast<Int128>(slo.tpot->count()) * (r.generated_tokens - 1),
+          slo.e2e && r.ended - r.arrival > *slo.e2e};
 }
 
 void Collector::summarise_requests(Summary& s) const {
@@ -198,6 +199,7 @@ void Collector::summarise_requests(Summary& s) const {
 
   times.clear();
   std::int64_t good = 0;
+  SloMisses misses;
   std::int64_t stall_ns = 0;
   std::int64_t waiting_ns = 0;
   for (const RequestRecord& r : records_) {
@@ -222,7 +224,18 @@ void Collector::summarise_requests(Summary& s) const {
       stall_ns += r.stall.count();
       waiting_ns += r.stall_waiting.count();
     }
-    if (r.outcome == Outcome::finished && meets_slo(r)) ++good;
+    if (r.outcome != Outcome::finished) {
+      ++misses.not_finished;
+      continue;
+    }
+    const auto beyond = missed(r);
+    const auto limits = std::ranges::count(beyond, true);
+    if (limits == 0) ++good;
+    for (std::size_t i = 0; i < beyond.size(); ++i) {
+      if (!beyond[i]) continue;
+      ++misses.limits[i].requests;
+      if (limits == 1) ++misses.limits[i].alone;
+    }
   }
   s.preempted_requests = static_cast<std::int64_t>(times.size());
   s.total_stall_s = static_cast<double>(stall_ns) / 1e9;
@@ -232,7 +245,9 @@ void Collector::summarise_requests(Summary& s) const {
   times = state().stalls_;
   s.each_stall = distribution_of(times);
   s.slo = options_.slo;
-  if (options_.slo.any()) s.good_requests = good;
+  if (!options_.slo.any()) return;
+  s.good_requests = good;
+  s.misses = misses;
 }
 
 void Collector::summarise_gaps(Summary& s) const {
@@ -320,7 +335,8 @@ Summary Collector::summarise() const {
             s.unfinished);
   of.summarise_gaps(s);
   of.summarise_state(s);
-  s.time = time_.summarise();
+  s.time = time_.of_finished();
+  s.time_timed_out = time_.of_timed_out();
   s.prompt_tokens = of.prompt_tokens_;
   s.output_tokens = of.output_tokens_;
   s.computed_tokens = of.computed_tokens_;

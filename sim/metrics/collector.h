@@ -197,7 +197,7 @@ class Collector {
   }
   [[nodiscard]] TimeSeriesRow row(SimTime time) const;
   void end(RecordId id, SimTime now, Outcome outcome);
-  [[nodiscard]] bool meets_slo(const RequestRecord& r) const;
+  [[nodiscard]] std::array<bool, kSloLimitNames.size()> missed(const RequestRecord& r) const;
   void summarise_requests(Summary& s) const;
   void summarise_rates(Summary& s) const;
   void summarise_gaps(Summary& s) const;

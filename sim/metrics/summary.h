@@ -9,7 +9,9 @@
 //   e2e_s          last output token - arrival
 //   throughput     finished requests, and all output tokens, over the makespan
 //   goodput        finished requests that meet every limit given, over the makespan; one-token outputs meet any tpot
-//   time           where E2E went, bucket by bucket (time_buckets.h); the means add up to that of e2e_s
+//   misses         finished requests beyond a limit (alone: beyond no other), and those not finished
+//   time           where E2E went, bucket by bucket (time_buckets.h); the means add up to that of e2e_s; and likewise
+//                  where the time of timed-out requests went until their clients left
 //   makespan_s     from the first arrival to the last event
 //   stall_s        for each preempted request: from each preemption until its computed length was regained, summed
 //                  waiting: without a seat; restoring: the rest, copied back or computed again
@@ -39,6 +41,19 @@ struct Slo {
   std::optional<SimTime> tpot;
   std::optional<SimTime> e2e;
   [[nodiscard]] bool any() const { return ttft || tpot || e2e; }
+  [[nodiscard]] std::array<std::optional<SimTime>, 3> limits() const { return {ttft, tpot, e2e}; }
+};
+inline constexpr std::array<const char*, 3> kSloLimitNames{"ttft", "tpot", "e2e"};
+
+// Which limits kept requests from being good. Law: good requests + not finished + finished ones beyond any limit are
+// all that the goodput is a share of.
+struct SloMisses {
+  struct Limit {
+    std::int64_t requests = 0;
+    std::int64_t alone = 0;  // those of them that meet every other limit
+  };
+  std::array<Limit, kSloLimitNames.size()> limits{};  // of finished requests
+  std::int64_t not_finished = 0;                      // rejected, timed out, unfinished
 };
 
 // What was run, and how far to trust it.
@@ -161,13 +176,15 @@ struct Summary {
   Distribution e2e;
   Distribution e2e_per_output_token;
 
-  TimeUses time;  // of finished requests
+  TimeUses time;            // of finished requests
+  TimeUses time_timed_out;  // of those whose clients left, until then
 
   double requests_per_s = 0;
   double output_tokens_per_s = 0;
   Slo slo;
   std::optional<std::int64_t> good_requests;  // none without an slo
   std::optional<double> goodput_requests_per_s;
+  std::optional<SloMisses> misses;
 
   std::int64_t preemptions = 0;
   std::int64_t preempted_requests = 0;
@@ -194,9 +211,14 @@ struct Summary {
 
   // Good requests among all that arrived; none without an slo.
   [[nodiscard]] std::optional<double> good_share() const {
+    if (!good_requests) return std::nullopt;
+    return share_of_arrived(*good_requests);
+  }
+  // None if none arrived.
+  [[nodiscard]] std::optional<double> share_of_arrived(std::int64_t requests) const {
     const std::int64_t all = window ? window->arrived : arrived;
-    if (!good_requests || all == 0) return std::nullopt;
-    return static_cast<double>(*good_requests) / static_cast<double>(all);
+    if (all == 0) return std::nullopt;
+    return static_cast<double>(requests) / static_cast<double>(all);
   }
 
   // Of the tokens computed, those computed again; none if nothing was computed.

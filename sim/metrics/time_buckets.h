@@ -1,9 +1,11 @@
-// The buckets that a request's time goes into; each nanosecond of its E2E is in exactly one.
+// The buckets that a request's time goes into; each nanosecond from its arrival to its end is in exactly one.
 //   front_end      from the client until the engine has it: cost.front_end
 //   step_boundary  until the first step that can see it is planned: it came while one ran (one step more under
 //                  asynchronous scheduling)
-//   queue_*        waiting for its first admission, by what kept the head of the line out in each step; as the head, or
-//                  behind it
+//   queue_*        waiting for its first admission, by what kept the head of the line out in each step
+//                  (base/queue_cause.h): as the head, or behind it, where the head's cause is charged, whatever would
+//                  have kept this one out. token_budget are steps that were filled: by running requests, by prompts
+//                  admitted in them, by those that come back after a preemption and are computed again
 //   prefill_*      admitted, until its first token; decode_*: from then on. Of each step's time: own = the step with
 //                  its chunk alone, or with the decodes alone (all of them: own includes batch-mates' decodes);
 //                  overhead = the fixed part of a step; interference = the rest, which others' work has added
@@ -13,8 +15,8 @@
 //                  the host; swap_in = on the way back, and the rest of the step that it comes back with
 //   tier_fetch     admitted, its KV on the way to the GPU from a tier below it (after a preemption:
 //   preempted_recompute)
-// Law: the sum over all buckets is the E2E, in integer nanoseconds. Source: snapshots of cumulative counters, as for
-// the service time of a shared processor.
+// Law: the sum over all buckets is the E2E, or the time until a client left, in integer nanoseconds. Source: snapshots
+// of cumulative counters, as for the service time of a shared processor.
 #pragma once
 
 #include <array>
@@ -94,15 +96,18 @@ struct TimeRow {
   [[nodiscard]] std::int64_t preempted() const { return sum(kTimeGroups[3].first, kTimeGroups[3].last); }
 };
 
-// What finished requests have spent in a bucket: those that were never in it count as 0.
+// What requests have spent in a bucket: those that were never in it count as 0.
 struct TimeUse {
   Seconds mean_s = 0;
   Seconds p99_s = 0;  // within 0.05 %
-  double share = 0;   // of the E2E of all of them
+  double share = 0;   // of all the time of all of them
 };
 struct TimeUses {
+  std::int64_t requests = 0;
   std::array<TimeUse, kTimeBuckets> buckets;
   std::array<TimeUse, kTimeGroups.size()> groups;
+
+  const TimeUse& operator[](TimeBucket bucket) const { return buckets[static_cast<std::size_t>(bucket)]; }
 };
 
 }  // namespace blockyard::metrics

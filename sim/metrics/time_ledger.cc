@@ -190,6 +190,8 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   }
   CHECK_LAW(o.row.total() == (r.ended - r.arrival).count(), "request {}: its buckets hold {} ns of {}", index,
             o.row.total(), (r.ended - r.arrival).count());
+  const bool counted = r.arrival >= counted_from_ && r.arrival < counted_to_;
+  if (r.outcome == Outcome::timed_out && counted) timed_out_.add(o.row);
   note(r.ended,
        r.outcome == Outcome::finished    ? EventKind::finished
        : r.outcome == Outcome::timed_out ? EventKind::abandoned
@@ -198,7 +200,7 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   if (r.outcome == Outcome::finished) {
     CHECK_LAW(o.row.preempted() == r.stall.count(), "request {}: preempted for {} ns, stalled for {}", index,
               o.row.preempted(), r.stall.count());
-    if (r.arrival >= counted_from_ && r.arrival < counted_to_) count(o.row);
+    if (counted) finished_.add(o.row);
   }
   if (keeps_rows_) {
     if (index >= rows_.size()) rows_.resize(index + 1);
@@ -209,33 +211,34 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   slots_[index] = kNoSlot;
 }
 
-void TimeLedger::count(const TimeRow& row) {
-  ++finished_;
-  for (std::size_t i = 0; i < kTimeBuckets; ++i) buckets_[i].add(row.ns[i]);
+void TimeLedger::Tally::add(const TimeRow& row) {
+  ++requests;
+  for (std::size_t i = 0; i < kTimeBuckets; ++i) buckets[i].add(row.ns[i]);
   for (std::size_t g = 0; g < kTimeGroups.size(); ++g) {
-    groups_[g].add(row.sum(kTimeGroups[g].first, kTimeGroups[g].last));
+    groups[g].add(row.sum(kTimeGroups[g].first, kTimeGroups[g].last));
   }
 }
 
-TimeUses TimeLedger::summarise() const {
+TimeUses TimeLedger::Tally::uses() const {
   TimeUses uses;
-  Int128 e2e = 0;
-  for (const Use& bucket : buckets_) e2e += bucket.sum;
+  uses.requests = requests;
+  Int128 all = 0;
+  for (const Use& bucket : buckets) all += bucket.sum;
   // Linear between order statistics, as everywhere; those that were never in a bucket are its smallest.
   const auto of = [&](const Use& use) {
     TimeUse u;
     if (use.count == 0) return u;
-    u.mean_s = static_cast<double>(use.sum) / static_cast<double>(finished_) / 1e9;
-    u.share = static_cast<double>(use.sum) / static_cast<double>(e2e);
-    const double rank = 0.99 * static_cast<double>(finished_ - 1);
+    u.mean_s = static_cast<double>(use.sum) / static_cast<double>(requests) / 1e9;
+    u.share = static_cast<double>(use.sum) / static_cast<double>(all);
+    const double rank = 0.99 * static_cast<double>(requests - 1);
     const auto low = static_cast<std::int64_t>(rank);
-    const double below = use.sketch.from_top(finished_ - 1 - low);
-    const double above = low + 1 < finished_ ? use.sketch.from_top(finished_ - 2 - low) : below;
+    const double below = use.sketch.from_top(requests - 1 - low);
+    const double above = low + 1 < requests ? use.sketch.from_top(requests - 2 - low) : below;
     u.p99_s = (below + (rank - static_cast<double>(low)) * (above - below)) / 1e9;
     return u;
   };
-  for (std::size_t i = 0; i < kTimeBuckets; ++i) uses.buckets[i] = of(buckets_[i]);
-  for (std::size_t g = 0; g < kTimeGroups.size(); ++g) uses.groups[g] = of(groups_[g]);
+  for (std::size_t i = 0; i < kTimeBuckets; ++i) uses.buckets[i] = of(buckets[i]);
+  for (std::size_t g = 0; g < kTimeGroups.size(); ++g) uses.groups[g] = of(groups[g]);
   return uses;
 }
 

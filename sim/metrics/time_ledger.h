@@ -65,10 +65,10 @@ class TimeLedger {
   }
   void restored(RecordId id, SimTime now, bool has_token);
   void first_token(RecordId id, SimTime now);
-  // `of_record`: as it ended; counted in the summary if it has finished.
+  // `of_record`: as it ended; counted in the summaries if it has finished or timed out.
   void ended(RecordId id, const RequestRecord& of_record);
 
-  // Only requests that arrive from then to then (not included) are counted in the summary.
+  // Only requests that arrive from then to then (not included) are counted in the summaries.
   void count_arrivals(SimTime from, SimTime to) {
     counted_from_ = from;
     counted_to_ = to;
@@ -78,7 +78,8 @@ class TimeLedger {
   [[nodiscard]] const std::optional<EventLog>& events() const { return log_; }
   // All 0 unless rows are kept and the request has stood in the line and ended.
   [[nodiscard]] TimeRow row(std::size_t request) const { return request < rows_.size() ? rows_[request] : TimeRow{}; }
-  [[nodiscard]] TimeUses summarise() const;
+  [[nodiscard]] TimeUses of_finished() const { return finished_.uses(); }
+  [[nodiscard]] TimeUses of_timed_out() const { return timed_out_.uses(); }
 
  private:
   enum class Phase : std::uint8_t { unused, queued, prefill, decode, preempted, restoring };
@@ -111,6 +112,16 @@ class TimeLedger {
     }
   };
 
+  // Of requests that have ended alike; the sketches have what is not 0.
+  struct Tally {
+    std::int64_t requests = 0;
+    std::array<Use, kTimeBuckets> buckets;
+    std::array<Use, kTimeGroups.size()> groups;
+
+    void add(const TimeRow& row);
+    [[nodiscard]] TimeUses uses() const;
+  };
+
   Open& open(RecordId id);
   void make_room(std::size_t index);
   void enter_line(SimTime now);
@@ -118,7 +129,6 @@ class TimeLedger {
   void add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const;
   void leave_phase(Open& o, SimTime now) const;
   void enter(Open& o, Phase phase, SimTime now) const;
-  void count(const TimeRow& row);
   void note(SimTime now, EventKind kind, RecordId id, RecordId other = Event::nobody()) {
     if (log_) log_->add({now, id, other, kind, QueueCause::seat});
   }
@@ -142,10 +152,8 @@ class TimeLedger {
   std::optional<EventLog> log_;
   bool keeps_rows_ = false;
   std::vector<TimeRow> rows_;
-  std::int64_t finished_ = 0;
-  // Of finished requests; the sketches have what is not 0.
-  std::array<Use, kTimeBuckets> buckets_;
-  std::array<Use, kTimeGroups.size()> groups_;
+  Tally finished_;
+  Tally timed_out_;
 };
 
 }  // namespace blockyard::metrics

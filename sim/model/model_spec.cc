@@ -138,30 +138,31 @@ void check_tensor_parallel(const ModelSpec& m, std::int64_t tp, const Place& pla
     diagnostics.add(place, fmt::format("tensor_parallel_size is {}, expected 1 or more", tp));
     return;
   }
-  std::vector<std::string> said;
-  const auto say = [&](std::string message) {
-    if (std::find(said.begin(), said.end(), message) != said.end()) return;
-    said.push_back(message);
-    diagnostics.add(place, std::move(message));
+  // One fault, however many fields show it.
+  std::vector<std::string> undivided;
+  const auto expect = [&](bool divides, std::string field) {
+    if (divides || std::ranges::find(undivided, field) != undivided.end()) return;
+    undivided.push_back(std::move(field));
   };
   const auto divides = [&](const char* field, std::int64_t value) {
-    if (value % tp != 0)
-      say(fmt::format("tensor_parallel_size {} does not divide {} {} of {}", tp, field, value, m.name));
+    expect(value % tp == 0, fmt::format("{} {}", field, value));
   };
   for (const LayerGroup& group : layer_groups(m)) {
     if (!group.attends()) {
-      divides("the recurrent heads,", group.state.heads);
+      divides("recurrent heads", group.state.heads);
       continue;
     }
     divides("num_attention_heads", group.query_heads);
-    if (!group.latent && group.kv_heads % tp != 0 && tp % group.kv_heads != 0) {
-      say(fmt::format("neither of tensor_parallel_size {} and num_key_value_heads {} of {} divides the other", tp,
-                      group.kv_heads, m.name));
-    }
+    // More ranks than KV heads hold copies of them.
+    expect(group.latent || group.kv_heads % tp == 0 || tp % group.kv_heads == 0,
+           fmt::format("num_key_value_heads {}", group.kv_heads));
   }
   for (const MlpGroup& group : mlp_groups(m)) {
     divides("intermediate_size", group.intermediate_size);
   }
+  if (undivided.empty()) return;
+  diagnostics.add(
+      place, fmt::format("tensor_parallel_size {} does not divide {} of {}", tp, fmt::join(undivided, ", "), m.name));
 }
 
 std::int64_t attention_heads_per_gpu(const ModelSpec& spec, std::int64_t tp) {

@@ -15,15 +15,41 @@ namespace blockyard::report {
 namespace {
 
 constexpr std::size_t kColumns = 120;
+constexpr std::size_t kLabelColumns = 20;
 
 using Values = std::vector<std::optional<double>>;
 
-// "strategy=paged, block_size=16" in a line a setting, so that long labels do not push columns off the screen.
-std::vector<std::string> label_lines(const std::string& label) {
+// Adds `text` in lines of at most kLabelColumns characters, broken behind a sign if one stands in the second half.
+void add_in_lines(std::vector<std::string>& lines, std::string_view text) {
+  while (characters(text) > kLabelColumns) {
+    std::size_t end = 0;
+    std::size_t behind_sign = 0;
+    for (std::size_t used = 0; used < kLabelColumns; ++used) {
+      if (used >= kLabelColumns / 2 && std::string_view("/-_., ").find(text[end]) != std::string_view::npos)
+        behind_sign = end + 1;
+      do ++end;
+      while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U);
+    }
+    const std::size_t cut = behind_sign > 0 ? behind_sign : end;
+    lines.emplace_back(text.substr(0, text[cut - 1] == ' ' ? cut - 1 : cut));
+    text.remove_prefix(cut);
+  }
+  lines.emplace_back(text);
+}
+
+// "strategy=paged, block_size=16" in a line a setting, and long settings in several, so that labels do not push columns
+// off the screen.
+std::vector<std::string> label_lines(std::string_view label) {
   std::vector<std::string> lines;
   for (std::size_t start = 0; start <= label.size();) {
     const std::size_t end = std::min(label.find(", ", start), label.size());
-    lines.push_back(label.substr(start, end - start));
+    std::string_view setting = label.substr(start, end - start);
+    if (characters(setting) > kLabelColumns) {
+      const std::size_t value = setting.find('=') + 1;  // 0 without a key
+      if (value > 0) add_in_lines(lines, setting.substr(0, value));
+      setting.remove_prefix(value);
+    }
+    add_in_lines(lines, setting);
     start = end + 2;
   }
   return lines;
@@ -46,11 +72,9 @@ void add_labels(TextTable& table, std::span<const Variant* const> variants) {
   }
 }
 
-// Far from 1 a ratio reads best as so many times, or one part in so many: "41,300x", "1/41,300".
 std::string ratio_text(const std::optional<double>& value, const std::optional<double>& first) {
   if (!value || !first || *first == 0) return "";
-  const double ratio = *value / *first;
-  return ratio > 0 && ratio < 0.01 ? "1/" + significant(1 / ratio, 3) : significant(ratio, 3) + "x";
+  return significant(*value / *first, 3) + "x";
 }
 
 Unit unit_of(const ComparisonRow& row, std::span<const Variant* const> variants) {
@@ -186,7 +210,8 @@ std::string print_comparison(const std::vector<Variant>& all) {
     if (!marks.empty()) text += fmt::format("{}:\n{}", variant.label, marks);
   }
   text += heading(variants) + left_out + (left_out.empty() ? "" : "\n") + tables(variants) + "\n";
-  for (const char* definition : {kLatencyDefinition, kThroughputDefinition, kStallDefinition, kMemoryDefinition}) {
+  for (const char* definition :
+       {kLatencyDefinition, kTimeDefinition, kThroughputDefinition, kStallDefinition, kMemoryDefinition}) {
     text += wrapped("  ", definition, kColumns, "  ");
   }
   return text + origins(variants);

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/metrics/summary.h"
@@ -14,7 +15,8 @@ namespace blockyard::report {
 struct Variant {
   std::string label;  // what distinguishes it: "kv_cache.strategy=paged"
   metrics::Summary summary;
-  std::string does_not_fit{};  // why it could not be run; the summary is empty then
+  std::string does_not_fit{};                                   // why it could not be run; the summary is empty then
+  std::vector<std::pair<std::string, std::string>> settings{};  // varied keys and their values
 };
 
 [[nodiscard]] std::string print_comparison(const std::vector<Variant>& variants);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/report/definitions.h"
+
 namespace blockyard::report {
 namespace {
 
@@ -42,6 +44,56 @@ void add_times(Rows& rows, const char* group, const std::string& name, Distribut
     rows.push_back({group, name + label, Figure::time, "", true, show,
                     [member, of = statistic](const Summary& s) { return s.*member.*of; }, member});
   }
+}
+
+// Means over finished requests; those of the rows that stand furthest to the left add up to that of E2E.
+void add_time_went(Rows& rows) {
+  using metrics::TimeBucket;
+  constexpr const char* kGroup = "where time went, mean";
+  const auto add = [&](const std::string& name, auto of) {
+    rows.push_back(
+        {kGroup, name, Figure::time, "", true, Show::if_not_zero, [of](const Summary& s) -> std::optional<double> {
+           if (s.time.requests == 0) return std::nullopt;
+           return of(s.time);
+         }});
+  };
+  const auto add_bucket = [&](const std::string& name, TimeBucket bucket) {
+    add(name, [bucket](const metrics::TimeUses& t) { return t[bucket].mean_s; });
+  };
+  const auto add_queue = [&](const char* name, TimeBucket head, TimeBucket behind) {
+    add(name, [=](const metrics::TimeUses& t) { return t[head].mean_s + t[behind].mean_s; });
+  };
+  const auto add_group = [&](std::size_t group) {
+    add(metrics::kTimeGroups[group].name, [group](const metrics::TimeUses& t) { return t.groups[group].mean_s; });
+  };
+  add_bucket("front end", TimeBucket::front_end);
+  add_bucket("step boundary", TimeBucket::step_boundary);
+  add_group(0);
+  add_queue("  queue: seat", TimeBucket::queue_seat_head, TimeBucket::queue_seat_behind);
+  add_queue("  queue: token budget", TimeBucket::queue_token_budget_head, TimeBucket::queue_token_budget_behind);
+  add_queue("  queue: KV memory", TimeBucket::queue_kv_memory_head, TimeBucket::queue_kv_memory_behind);
+  add_bucket("tier fetch", TimeBucket::tier_fetch);
+  add_group(1);
+  add_bucket("  prefill: interference", TimeBucket::prefill_interference);
+  add_group(2);
+  add_bucket("  decode: interference", TimeBucket::decode_interference);
+  add_bucket("skipped", TimeBucket::skipped);
+  add_group(3);
+}
+
+void add_misses(Rows& rows) {
+  const auto add = [&](const std::string& name, auto of) {
+    rows.push_back({"throughput", name, Figure::share, "", false, Show::if_not_zero,
+                    [of](const Summary& s) -> std::optional<double> {
+                      if (!s.misses) return std::nullopt;
+                      return s.share_of_arrived(of(*s.misses));
+                    }});
+  };
+  for (std::size_t i = 0; i < kSloLimitLabels.size(); ++i) {
+    add(fmt::format("missed {}", kSloLimitLabels[i]),
+        [i](const metrics::SloMisses& misses) { return misses.limits[i].requests; });
+  }
+  add("not finished", [](const metrics::SloMisses& misses) { return misses.not_finished; });
 }
 
 void add_cache(Rows& rows) {
@@ -93,6 +145,7 @@ void add_cache(Rows& rows) {
 void add_peaks(Rows& rows) {
   constexpr const char* kGroup = "memory, peak shares";
   for (std::size_t i = 0; i < kMemoryStates; ++i) {
+    if (static_cast<MemoryState>(i) == MemoryState::free) continue;  // all of it, before the first request
     rows.push_back({kGroup, fmt::format("{}, at most", kMemoryStateNames[i]), Figure::share, "", false,
                     Show::if_not_zero, [i](const Summary& s) { return s.memory[i].peak_share; }});
   }
@@ -143,12 +196,14 @@ Rows make_rows() {
   add_times(rows, "latency", "TPOT", &Summary::tpot, Show::always);
   add_times(rows, "latency", "ITL", &Summary::itl, Show::always);
   add_times(rows, "latency", "E2E", &Summary::e2e, Show::always);
+  add_time_went(rows);
   add_number(rows, "throughput", "requests", "1/s", &Summary::requests_per_s);
   add_number(rows, "throughput", "output tokens", "1/s", &Summary::output_tokens_per_s);
   rows.push_back({"throughput", "goodput, requests", Figure::number, "1/s", true, Show::if_sampled,
                   [](const Summary& s) { return s.goodput_requests_per_s; }});
   rows.push_back({"throughput", "good, share of all", Figure::share, "", false, Show::if_sampled,
                   [](const Summary& s) { return s.good_share(); }});
+  add_misses(rows);
   rows.push_back(
       {"throughput", "makespan", Figure::time, "", true, Show::always, [](const Summary& s) { return s.makespan_s; }});
   rows.push_back({"throughput", "prefix tokens found", Figure::share, "", false, Show::if_sampled,

@@ -17,6 +17,11 @@ void append_field(fmt::memory_buffer& out, std::int64_t value) {
   append_integer(out, value);
 }
 
+// A request turned away at its arrival never stood in the line.
+bool stood_in_line(const metrics::RequestRecord& record) {
+  return record.outcome != metrics::Outcome::rejected || record.reason == metrics::RejectReason::ignored_by_engine;
+}
+
 // The span from `from` to `to`, nothing if `to` never came.
 void append_span(fmt::memory_buffer& out, SimTime from, SimTime to) {
   out.push_back(',');
@@ -64,9 +69,10 @@ void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics
   out.push_back(',');
   append_seconds(out, record.stall);
   append_field(out, record.recomputed_tokens);
+  const bool has_time = record.ended != kNever && stood_in_line(record);
   for (const std::int64_t ns : time.ns) {
     out.push_back(',');
-    if (finished) append_seconds(out, SimTime(ns));
+    if (has_time) append_seconds(out, SimTime(ns));
   }
   out.push_back('\n');
 }

@@ -15,7 +15,8 @@ namespace blockyard::report {
 [[nodiscard]] std::string requests_header();
 
 // tpot_s is a quotient: the shortest decimals of the double that the summary's distribution counts. output_tokens,
-// tpot_s, e2e_s and the buckets of `time`, which add up to it, are given for finished requests only.
+// tpot_s and e2e_s are given for finished requests only; the buckets of `time`, which add up to e2e_s or to the time
+// until the request was given up, for all that stood in the line and have ended.
 void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
                     const metrics::TimeRow& time);
 

@@ -10,19 +10,15 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-void add_limit(std::string& text, const char* name, const std::optional<SimTime>& limit) {
-  if (!limit) return;
-  if (!text.empty()) text += ", ";
-  text += fmt::format("{} <= {}", name, limit_text(*limit));
-}
-
 }  // namespace
 
 std::string slo_text(const metrics::Slo& slo) {
   std::string text;
-  add_limit(text, "TTFT", slo.ttft);
-  add_limit(text, "TPOT", slo.tpot);
-  add_limit(text, "E2E", slo.e2e);
+  const auto limits = slo.limits();
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!limits[i]) continue;
+    text += fmt::format("{}{} <= {}", text.empty() ? "" : ", ", kSloLimitLabels[i], limit_text(*limits[i]));
+  }
   return text;
 }
 

@@ -6,11 +6,17 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/pending_file.h"
+#include "sim/report/comparison_csv.h"
 #include "sim/report/csv.h"
 #include "sim/report/summary_json.h"
 
 namespace blockyard::report {
 namespace {
+
+constexpr const char* kSummary = "summary.json";
+constexpr const char* kRequests = "requests.csv";
+constexpr const char* kTimeSeries = "timeseries.csv";
+constexpr const char* kEvents = "events.csv";
 
 void append(PendingFile& file, std::string_view text) { file.buffer().append(text.data(), text.data() + text.size()); }
 
@@ -47,45 +53,61 @@ void write_json(PendingFile& file, const nlohmann::ordered_json& json) {
   file.close();
 }
 
+void remove_file(const std::filesystem::path& path) {
+  std::error_code ignored;  // it is not there
+  if (!std::filesystem::is_directory(path, ignored)) std::filesystem::remove(path, ignored);
+}
+
 void make_folder(const std::filesystem::path& dir) {
   std::error_code error;
   std::filesystem::create_directories(dir, error);
   if (error) throw InputError(Place{dir.string()}, fmt::format("cannot be made a folder: {}", error.message()));
 }
 
-void remove_old(const std::filesystem::path& file) {
-  std::error_code error;
-  std::filesystem::remove(file, error);
-}
-
 }  // namespace
 
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
-                   const metrics::Collector& collector) {
+                   const metrics::Collector& collector, MemoryCsv* changes) {
   make_folder(dir);
-  PendingFile requests(dir / "requests.csv");
-  PendingFile time_series(dir / "timeseries.csv");
-  PendingFile whole(dir / "summary.json");
+  PendingFile requests(dir / kRequests);
+  PendingFile time_series(dir / kTimeSeries);
+  PendingFile whole(dir / kSummary);
   write_requests(requests, collector);
   write_time_series(time_series, collector);
   std::optional<PendingFile> events;
-  if (const auto& log = collector.time().events()) write_events(events.emplace(dir / "events.csv"), *log);
+  if (const auto& log = collector.time().events()) write_events(events.emplace(dir / kEvents), *log);
   write_json(whole, summary_json(summary));
   if (events) {
     events->commit();
   } else {
-    remove_old(dir / "events.csv");  // of a run before, whose requests are others
+    remove_file(dir / kEvents);
+  }
+  if (changes != nullptr) {
+    changes->close();
+    changes->commit();
+  } else {
+    remove_file(dir / MemoryCsv::kFileName);
   }
   requests.commit();
   time_series.commit();
   whole.commit();
 }
 
+void remove_reports(const std::filesystem::path& dir) {
+  for (const char* name : {kSummary, kRequests, kTimeSeries, kEvents, MemoryCsv::kFileName}) remove_file(dir / name);
+  std::error_code ignored;  // others' files are in it, or it is not there
+  if (std::filesystem::is_directory(dir, ignored)) std::filesystem::remove(dir, ignored);
+}
+
 void write_comparison(const std::filesystem::path& dir, const std::vector<Variant>& variants) {
   make_folder(dir);
-  PendingFile file(dir / "comparison.json");
-  write_json(file, comparison_json(variants));
-  file.commit();
+  PendingFile table(dir / "comparison.csv");
+  PendingFile whole(dir / "comparison.json");
+  append(table, comparison_csv(variants));
+  table.close();
+  write_json(whole, comparison_json(variants));
+  table.commit();
+  whole.commit();
 }
 
 }  // namespace blockyard::report

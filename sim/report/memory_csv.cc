@@ -11,7 +11,7 @@ namespace {
 std::filesystem::path file_in(const std::filesystem::path& folder) {
   std::error_code ignored;  // a file that cannot be made says why
   std::filesystem::create_directories(folder, ignored);
-  return folder / "memory.csv";
+  return folder / MemoryCsv::kFileName;
 }
 
 }  // namespace
@@ -33,9 +33,8 @@ void MemoryCsv::add(SimTime now, const MemoryChange& change, Bytes piece) {
   file_.spill();
 }
 
-void MemoryCsv::commit() {
-  file_.close();
-  file_.commit();
-}
+void MemoryCsv::close() { file_.close(); }
+
+void MemoryCsv::commit() { file_.commit(); }
 
 }  // namespace blockyard::report

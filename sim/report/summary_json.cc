@@ -45,6 +45,15 @@ ordered_json goodput_json(const metrics::Summary& s) {
   j["good_requests"] = *s.good_requests;
   j["good_share"] = number_or_null(s.good_share());
   j["requests_per_s"] = number_or_null(s.goodput_requests_per_s);
+  if (!s.misses) return j;
+  ordered_json& misses = j["misses"] = ordered_json::object();
+  const auto limits = s.slo.limits();
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const metrics::SloMisses::Limit& missed = s.misses->limits[i];
+    ordered_json& of_limit = misses[metrics::kSloLimitNames[i]];
+    if (limits[i]) of_limit = {{"requests", missed.requests}, {"alone", missed.alone}};
+  }
+  misses["not_finished"] = s.misses->not_finished;
   return j;
 }
 
@@ -209,6 +218,10 @@ ordered_json summary_json(const metrics::Summary& s) {
                   {"e2e_s", distribution_json(s.e2e)},
                   {"e2e_per_output_token_s", distribution_json(s.e2e_per_output_token)}};
   j["time_ledger"] = time_json(s.time);
+  if (s.time_timed_out.requests > 0) {
+    ordered_json& timed_out = j["time_ledger"]["timed_out"] = time_json(s.time_timed_out);
+    timed_out["requests"] = s.time_timed_out.requests;
+  }
   j["throughput"] = {{"requests_per_s", s.requests_per_s}, {"output_tokens_per_s", s.output_tokens_per_s}};
   if (s.good_requests) j["goodput"] = goodput_json(s);
   j["token_gaps"] = {{"threshold_s", to_seconds(s.gap_threshold)}, {"over_threshold", s.gaps_over_threshold}};

@@ -87,6 +87,21 @@ std::string tier_lines(const Summary& s) {
                                          time_text(to_seconds(ledger.waited_for_writes))));
 }
 
+// "TTFT 1,000 (800 alone), TPOT 500 (300 alone); 66 not finished"
+std::string misses_text(const Summary& s) {
+  const metrics::SloMisses misses = s.misses.value_or(metrics::SloMisses{});
+  const auto limits = s.slo.limits();
+  const bool several = std::ranges::count_if(limits, [](const auto& limit) { return limit.has_value(); }) > 1;
+  std::string text;
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (!limits[i]) continue;
+    const metrics::SloMisses::Limit& missed = misses.limits[i];
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kSloLimitLabels[i], count_text(missed.requests));
+    if (several && missed.requests > 0) text += fmt::format(" ({} alone)", count_text(missed.alone));
+  }
+  return text + fmt::format("; {} not finished", count_text(misses.not_finished));
+}
+
 std::string work(const Summary& s) {
   std::string text;
   text += labelled("requests", fmt::format("{} arrived = {} finished + {} rejected{} + {} timed out + {} unfinished",
@@ -126,6 +141,7 @@ std::string work(const Summary& s) {
     text += labelled("goodput", fmt::format("{} requests/s: {} requests, {} of all, met {}",
                                             significant(s.goodput_requests_per_s.value_or(0)),
                                             count_text(*s.good_requests), share_text(share), slo_text(s.slo)));
+    text += labelled("misses", misses_text(s));
   }
   return text + footnote(kThroughputDefinition);
 }
@@ -155,25 +171,34 @@ std::string latency(const Summary& s) {
   return text;
 }
 
-// Where the finished requests' time went; buckets that nobody was in are left out.
-std::string time_ledger(const Summary& s) {
-  if (s.finished == 0) return "";
-  const Unit unit = time_unit(s.e2e.mean_s.value_or(0));
-  const double largest = std::max(s.e2e.mean_s.value_or(0), s.e2e.p99_s.value_or(0));
-  const auto time = [&](Seconds seconds) { return in_unit_of_column(seconds, unit, largest); };
-  TextTable table;
-  table.add({"where time went", unit.name, "mean", "p99", "share"});
+// A row a bucket, in the unit of its mean; buckets that nobody was in are left out.
+void add_time_uses(TextTable& table, const metrics::TimeUses& uses, const char* total,
+                   const std::optional<Seconds>& p99_of_total) {
+  const auto add = [&](const std::string& name, Seconds mean, const std::optional<Seconds>& p99, double share) {
+    const Unit unit = time_unit(mean);
+    table.add({"  " + name, unit.name, in_unit(mean, unit), in_unit(p99, unit), share_text(share)});
+  };
   double share = 0;
   double mean = 0;
   for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
-    const metrics::TimeUse& u = s.time.buckets[i];
+    const metrics::TimeUse& u = uses.buckets[i];
     if (u.share == 0) continue;
-    table.add(
-        {fmt::format("  {}", metrics::kTimeBucketNames[i]), "", time(u.mean_s), time(u.p99_s), share_text(u.share)});
+    add(metrics::kTimeBucketNames[i], u.mean_s, u.p99_s, u.share);
     share += u.share;
     mean += u.mean_s;
   }
-  table.add({"  E2E", "", time(mean), time(s.e2e.p99_s.value_or(0)), share_text(share)});
+  add(total, mean, p99_of_total, share);
+}
+
+std::string time_ledger(const Summary& s) {
+  if (s.finished + s.timed_out == 0) return "";
+  TextTable table(2);
+  table.add({"where time went", "unit", "mean", "p99", "share"});
+  if (s.finished > 0) add_time_uses(table, s.time, "E2E", s.e2e.p99_s);
+  if (s.time_timed_out.requests > 0) {
+    table.add({fmt::format("of {} timed out", count_text(s.time_timed_out.requests))});
+    add_time_uses(table, s.time_timed_out, "until they left", std::nullopt);
+  }
   return table.text() + footnote(kTimeDefinition) + "\n";
 }
 
@@ -181,15 +206,21 @@ std::string batch(const Summary& s) {
   std::string text = labelled(
       "batch", fmt::format("running: mean {}, at most {}; waiting: mean {}, at most {}", significant(s.mean_running),
                            count_text(s.max_running), significant(s.mean_waiting), count_text(s.max_waiting)));
-  if (s.preemptions == 0) return text + labelled("preemption", "none");
+  const std::string gaps =
+      s.itl.count == 0
+          ? ""
+          : labelled("token gaps", fmt::format("{} of {} longer than {}", count_text(s.gaps_over_threshold),
+                                               count_text(s.itl.count), limit_text(s.gap_threshold)));
+  if (s.preemptions == 0) return text + labelled("preemption", "none") + gaps;
   text += labelled("preemption", fmt::format("{} preemptions of {} requests, {} by swap", count_text(s.preemptions),
                                              count_text(s.preempted_requests), count_text(s.preemptions_by_swap)));
   text += labelled(
-      "stalls", fmt::format("{}, {} for 1,000 output tokens; {} in all: {} waiting, {} restoring",
-                            count_text(s.each_stall.count), significant(s.stalls_per_1000_output_tokens().value_or(0)),
-                            time_text(s.total_stall_s), time_text(s.stall_waiting_s), time_text(s.stall_restoring_s)));
-  return text + labelled("token gaps", fmt::format("{} of {} longer than {}", count_text(s.gaps_over_threshold),
-                                                   count_text(s.itl.count), limit_text(s.gap_threshold)));
+      "stalls", fmt::format("{}{}, {} for 1,000 output tokens; {} in all: {} waiting, {} restoring",
+                            count_text(s.each_stall.count),
+                            s.each_stall.count < s.preemptions ? " (preempted again before it is over, it is one)" : "",
+                            significant(s.stalls_per_1000_output_tokens().value_or(0)), time_text(s.total_stall_s),
+                            time_text(s.stall_waiting_s), time_text(s.stall_restoring_s)));
+  return text + gaps;
 }
 
 std::string swap(const metrics::SwapUse& swap) {
@@ -217,8 +248,13 @@ std::string memory(const Summary& s) {
   double mean_sum = 0;
   for (std::size_t i = 0; i < kMemoryStates; ++i) {
     const metrics::MemoryShare& m = s.memory[i];
-    table.add({fmt::format("  {}", kMemoryStateNames[i]), share_text(m.mean_share), bytes(m.mean_share),
-               share_text(m.peak_share), bytes(m.peak_share)});
+    if (m.peak_share == 0) continue;
+    std::vector<std::string> row{fmt::format("  {}", kMemoryStateNames[i]), share_text(m.mean_share),
+                                 bytes(m.mean_share)};
+    // Before the first request all is free: that peak says nothing.
+    if (static_cast<MemoryState>(i) != MemoryState::free)
+      row.insert(row.end(), {share_text(m.peak_share), bytes(m.peak_share)});
+    table.add(std::move(row));
     mean_sum += m.mean_share;
   }
   table.add({"  all states", share_text(mean_sum), bytes(mean_sum)});

@@ -42,6 +42,7 @@ struct SchedulerTraits {
   bool any_order = true;               // false: fcfs and priority alone
   double own_watermark = 0;            // share kept free at admission unless told otherwise, by the common test
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats
+  bool whole_prompts = false;          // chunked prefill is not its own default
 };
 
 [[nodiscard]] NameDocs schedulers();

@@ -405,6 +405,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                     "page in each layer's keys and values",
                     options.memory.pages, pages.pages_for(Tokens(1)), pages.filled(Tokens(1)).count()));
   }
+  if (traits.whole_prompts && engine.chunked_prefill) {
+    a.identity.notes.push_back(fmt::format(
+        "{} with engine.enable_chunked_prefill mixes prompts and decodes in a step, much as vllm-v1 does; by "
+        "default that engine does not (but for contexts above 32,768 tokens): its prompts go first, whole, "
+        "in steps of their own",
+        scheduler));
+  }
   if (!blocks.tables.empty()) {
     a.identity.notes.push_back(describe(blocks, memory_budget.blocks, s.max_model_len));
   }

@@ -145,8 +145,8 @@ std::vector<report::Variant> compare(const std::filesystem::path& scenario, std:
   add_regrets(variants, summaries);
   std::vector<report::Variant> compared;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i]), ""});
-    if (!loaded[i].scenario) compared.push_back({variants[i].label, {}, loaded[i].does_not_fit});
+    if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i]), "", variants[i].settings});
+    if (!loaded[i].scenario) compared.push_back({variants[i].label, {}, loaded[i].does_not_fit, variants[i].settings});
   }
   return compared;
 }

@@ -4,6 +4,7 @@
 Usage: program_test.py PATH_OF_BLOCKYARD
 """
 
+import csv
 import json
 import os
 import pathlib
@@ -73,6 +74,25 @@ class TheProgram(unittest.TestCase):
             outputs.append([done.stdout] + [(out / f).read_bytes() for f in ("summary.json", "requests.csv", "timeseries.csv", "events.csv")])
         self.assertEqual(outputs[0], outputs[1])
         self.assertEqual(json.loads(outputs[0][0]), json.loads(outputs[0][1]))
+
+    def test_the_files_in_a_folder_are_of_one_run(self):
+        out = self.folder / "out"
+        for events in (True, False):
+            settings = ("--set", "output.memory_events=true") if events else ()
+            done = blockyard("run", self.scenario, "--out", out, *settings)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((out / "memory.csv").exists(), events)
+
+    def test_a_comparison_is_written_flat_too(self):
+        out = self.folder / "out"
+        done = blockyard("compare", self.scenario, "--vary", "kv_cache.block_size=16,32", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out / "comparison.csv", newline="") as source:
+            rows = list(csv.DictReader(source))
+        self.assertEqual([row["kv_cache.block_size"] for row in rows], ["16", "32"])
+        for row, variant in zip(rows, json.loads((out / "comparison.json").read_text())["variants"]):
+            self.assertEqual(row["label"], variant["label"])
+            self.assertEqual(float(row["latency.ttft_s.mean"]), variant["summary"]["latency"]["ttft_s"]["mean"])
 
     def test_requests_csv_has_a_row_for_each_request(self):
         done = blockyard("run", self.scenario, "--out", self.folder / "out")
@@ -287,7 +307,7 @@ class TheProgram(unittest.TestCase):
             self.assertIn(words, done.stderr)
         done = blockyard("size", "--model", "llama-3-8b", "--gpu", "b200", "--tp", "3")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("neither of tensor_parallel_size 3 and num_key_value_heads 8", done.stderr)
+        self.assertIn("does not divide num_attention_heads 32, num_key_value_heads 8", done.stderr)
 
     def test_validate_and_calibrate_say_what_is_wrong_before_they_run(self):
         measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n0,10,3,1\n1,10,3,1\n")

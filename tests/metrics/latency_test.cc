@@ -114,12 +114,39 @@ TEST_CASE("a good request meets every limit to the nanosecond") {
   CHECK(good({.ttft = std::nullopt, .tpot = SimTime(INT64_MAX / 2), .e2e = std::nullopt}) == 1);
 }
 
+TEST_CASE("a miss is counted for every limit that is missed, and alone where no other is") {
+  Collector c = collector({.ttft = ms(100), .tpot = ms(50), .e2e = ms(400)});
+  serve(c, ms(0), {ms(100), ms(150)});          // good
+  serve(c, ms(0), {ms(101), ms(150)});          // TTFT
+  serve(c, ms(0), {ms(100), ms(151)});          // TPOT
+  serve(c, ms(0), {ms(300), ms(360)});          // TTFT, TPOT
+  serve(c, ms(0), {ms(401)});                   // TTFT, E2E
+  serve(c, ms(0), {ms(50), ms(300), ms(500)});  // TPOT, E2E
+  serve(c, ms(0), {ms(101), ms(600)});          // all
+  c.rejected(c.arrived(ms(1), Tokens(1)), ms(1), RejectReason::queue_full);
+  c.timed_out(c.arrived(ms(1), Tokens(1)), ms(90));
+  c.arrived(ms(1), Tokens(1));
+  c.advance(ms(600));
+  const Summary s = c.summarise();
+  REQUIRE(s.misses);
+  const auto [ttft, tpot, e2e] = s.misses->limits;
+  CHECK(*s.good_requests == 1);
+  CHECK(ttft.requests == 4);
+  CHECK(ttft.alone == 1);
+  CHECK(tpot.requests == 4);
+  CHECK(tpot.alone == 1);
+  CHECK(e2e.requests == 3);
+  CHECK(e2e.alone == 0);
+  CHECK(s.misses->not_finished == 3);
+}
+
 TEST_CASE("without an slo there is no goodput") {
   Collector c = collector();
   serve(c, ms(0), {ms(100)});
   c.advance(ms(100));
   CHECK_FALSE(c.summarise().good_requests);
   CHECK_FALSE(c.summarise().goodput_requests_per_s);
+  CHECK_FALSE(c.summarise().misses);
 }
 
 TEST_CASE("stalls are added up for each preempted request") {

@@ -82,6 +82,38 @@ TEST_CASE("a request waits for the step in flight, as the head and behind it, an
   CHECK(third[TimeBucket::queue_token_budget_head] == ms(20).count());
 }
 
+TEST_CASE("where the time of clients that left went is kept apart") {
+  Steps s;
+  s.ledger.keep_rows();
+  s.ledger.queued(id(0));
+  s.begin(ms(10), ms(0));
+  s.ledger.admitted(id(0), s.now, ms(0));
+  s.ledger.queued(id(1));  // at 4 ms
+  s.ledger.queued(id(2));
+  s.end();
+  s.ledger.first_token(id(0), s.now);
+  s.begin(ms(7), ms(7), QueueCause::seat, id(1));
+  s.end();
+  s.begin(ms(5), ms(5), QueueCause::kv_memory, id(1));
+  s.end();
+  for (const std::uint32_t n : {1U, 2U}) {
+    RequestRecord left;
+    left.arrival = ms(4);
+    left.ended = s.now;
+    left.outcome = Outcome::timed_out;
+    s.ledger.ended(id(n), left);
+  }
+  CHECK(s.ledger.row(1)[TimeBucket::queue_kv_memory_head] == ms(5).count());
+  CHECK(s.ledger.row(2)[TimeBucket::queue_kv_memory_behind] == ms(5).count());
+  const TimeUses left = s.ledger.of_timed_out();
+  CHECK(left.requests == 2);
+  CHECK(left[TimeBucket::step_boundary].mean_s == 0.006);
+  CHECK(left[TimeBucket::queue_seat_head].mean_s == 0.0035);
+  CHECK(left.groups[0].mean_s == 0.012);
+  CHECK(left.groups[0].share == Approx(12.0 / 18));
+  CHECK(s.ledger.of_finished().requests == 0);
+}
+
 TEST_CASE("a preempted request waits, computes again, and is skipped") {
   Steps s;
   s.ledger.keep_rows();
@@ -119,7 +151,7 @@ TEST_CASE("a preempted request waits, computes again, and is skipped") {
   CHECK(row[TimeBucket::preempted_waiting] == ms(3 + 2 + 5).count());
   CHECK(row[TimeBucket::preempted_recompute] == ms(8).count());
   CHECK(row[TimeBucket::decode_own] == 0);
-  CHECK(s.ledger.summarise().groups[3].mean_s == 0.025);
+  CHECK(s.ledger.of_finished().groups[3].mean_s == 0.025);
 }
 
 }  // namespace

@@ -51,15 +51,15 @@ TEST_CASE("figures stand side by side, in one unit, with their ratio to the firs
   CHECK(row(text, "capacity") == Words{"GiB", "60.00", "60.00", "1.00x"});
 }
 
-TEST_CASE("ratios far from 1 are so many times, or one part in so many") {
+TEST_CASE("ratios have one form, however far from 1") {
   const auto ratio_of = [](double mean) {
     metrics::Summary s = example_summary();
     s.mean_running *= mean;
     const std::string text = print_comparison({{"a=1", example_summary()}, {"a=2", s}});
     return row(text, "running, mean").back();
   };
-  CHECK(ratio_of(0.0000242) == "1/41,300");
-  CHECK(ratio_of(0.0099) == "1/101");
+  CHECK(ratio_of(0.0000242) == "0.0000242x");
+  CHECK(ratio_of(0.0099) == "0.00990x");
   CHECK(ratio_of(0.05) == "0.0500x");
   CHECK(ratio_of(41300) == "41,300x");
 }
@@ -120,6 +120,60 @@ TEST_CASE("many variants fit the screen in several tables, each beginning with t
     CHECK(times[1] == tables);
     for (std::size_t i = 2; i < times.size(); ++i) CHECK(times[i] == (i <= n ? 1 : 0));
   }
+}
+
+TEST_CASE("labels wider than a column are broken into lines that hold all of them") {
+  const std::string values[] = {"configs/traces/one_of_many_recorded_weeks.csv", "none",
+                                std::string(50, 'x') + "éé" + std::string(20, 'y')};
+  std::vector<Variant> variants;
+  for (const std::string& value : values) {
+    variants.push_back({"trace.file=" + value + ", seed=1", example_summary()});
+    const std::vector<std::string> lines = lines_of(print_comparison({variants.back()}));
+    std::string whole;
+    for (std::size_t i = 2; i < lines.size() && lines[i] != "requests"; ++i) {
+      const std::string piece = lines[i].substr(lines[i].find_first_not_of(' '));
+      CHECK(characters(piece) <= 20);
+      whole += piece;
+    }
+    CHECK(whole == "trace.file=" + value + "seed=1");
+  }
+  int tables = 0;
+  for (const std::string& line : lines_of(print_comparison(variants))) {
+    CHECK(characters(line) <= 120);
+    if (line == "requests") ++tables;
+  }
+  CHECK(tables == 1);
+  // A value that fits a line by itself is not broken.
+  CHECK(lines_of(print_comparison({{"victim=least_computed", example_summary()}})).at(3).ends_with(" least_computed"));
+}
+
+TEST_CASE("where time went: the rows that are no part of another add up to E2E") {
+  metrics::Summary s = example_summary();
+  s.time = {.requests = 10, .buckets = {}, .groups = {}};
+  double sum = 0;
+  for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
+    s.time.buckets[i].mean_s = static_cast<double>(1U << i);
+    sum += s.time.buckets[i].mean_s;
+  }
+  for (std::size_t g = 0; g < metrics::kTimeGroups.size(); ++g) {
+    for (std::size_t i = metrics::kTimeGroups[g].first; i <= metrics::kTimeGroups[g].last; ++i)
+      s.time.groups[g].mean_s += s.time.buckets[i].mean_s;
+  }
+  double rows = 0;
+  double queue = 0;
+  for (const ComparisonRow& r : comparison_rows()) {
+    if (r.group != "where time went, mean") continue;
+    if (!r.name.starts_with("  ")) rows += *r.value(s);
+    if (r.name.starts_with("  queue: ")) queue += *r.value(s);
+  }
+  CHECK(rows == sum);
+  CHECK(queue == s.time.groups[0].mean_s);
+
+  const std::string text = print_comparison({{"a=1", example_summary()}, {"a=2", s}});
+  CHECK(row(text, "queue") == Words{"s", "1.100", "252.0", "229x"});
+  CHECK(row(text, "  queue: KV memory") == Words{"s", "1.100", "192.0", "175x"});
+  CHECK(row(text, "missed TTFT") == Words{"5.2", "%", "5.2", "%"});
+  CHECK(text.find("  missed E2E ") == std::string::npos);
 }
 
 TEST_CASE("notes that all share are told once, others with their variant") {

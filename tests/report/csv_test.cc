@@ -90,7 +90,16 @@ TEST_CASE("what did not happen is an empty field") {
   SECTION("its client left") {
     r.ended = SimTime(5'000'000'000);
     r.outcome = Outcome::timed_out;
-    CHECK(row_of(0, r) == "0,2,9,,timed_out,,,,,,0,0,0" + no_time(""));
+    metrics::TimeRow time;
+    time[metrics::TimeBucket::step_boundary] = 500'000'000;
+    time[metrics::TimeBucket::queue_kv_memory_behind] = 2'500'000'000;
+    CHECK(row_of(0, r, time) == "0,2,9,,timed_out,,,,,,0,0,0,0,0.5,0,0,0,0,0,2.5,0,0,0,0,0,0,0,0,0,0,0,0\n");
+  }
+  SECTION("given up by the scheduler after it had waited") {
+    r.ended = SimTime(5'000'000'000);
+    r.outcome = Outcome::rejected;
+    r.reason = metrics::RejectReason::ignored_by_engine;
+    CHECK(row_of(0, r) == "0,2,9,,rejected,ignored_by_engine,,,,,0,0,0" + no_time("0"));
   }
   SECTION("running when the run was stopped") {
     r.admitted = SimTime(2'500'000'000);

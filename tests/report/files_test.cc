@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/base/diagnostics.h"
+#include "sim/report/comparison_csv.h"
 #include "sim/report/csv.h"
 #include "sim/report/summary_json.h"
 #include "tests/report/example_summary.h"
@@ -118,12 +119,48 @@ TEST_CASE("a second run takes the place of the first") {
   CHECK(names_in(folder.path()).size() == 3U);
 }
 
-TEST_CASE("a comparison is a file of its own") {
+TEST_CASE("the files in a folder are of one run: memory.csv goes where the run writes none") {
+  const Folder folder;
+  const fs::path file = folder.path() / "memory.csv";
+  {
+    MemoryCsv changes(folder.path());
+    write_reports(folder.path(), example_summary(), collector_of(3), &changes);
+  }
+  CHECK(content(file).starts_with("t_s,request,"));
+  std::ofstream(folder.path() / "notes.txt") << "mine";
+  write_reports(folder.path(), example_summary(), collector_of(3));
+  CHECK(names_in(folder.path()) ==
+        std::set<std::string>{"notes.txt", "requests.csv", "summary.json", "timeseries.csv"});
+}
+
+TEST_CASE("memory.csv stays where the run that would replace it fails") {
+  const Folder folder;
+  std::ofstream(folder.path() / "memory.csv") << "of before";
+  fs::create_directory(folder.path() / "summary.json");
+  message_of_failure(folder.path(), collector_of(3));
+  CHECK(content(folder.path() / "memory.csv") == "of before");
+}
+
+TEST_CASE("what a run has left is removed, and nothing else") {
+  const Folder folder;
+  const fs::path dir = folder.path() / "variant";
+  write_reports(dir, example_summary(), collector_of(3));
+  std::ofstream(dir / "notes.txt") << "mine";
+  remove_reports(dir);
+  CHECK(names_in(dir) == std::set<std::string>{"notes.txt"});
+  fs::remove(dir / "notes.txt");
+  remove_reports(dir);
+  CHECK_FALSE(fs::exists(dir));
+  CHECK_NOTHROW(remove_reports(dir));
+}
+
+TEST_CASE("a comparison is two files of its own") {
   const Folder folder;
   const std::vector<Variant> variants{{"a", example_summary()}, {"b", example_summary()}};
   write_comparison(folder.path(), variants);
-  CHECK(names_in(folder.path()) == std::set<std::string>{"comparison.json"});
+  CHECK(names_in(folder.path()) == std::set<std::string>{"comparison.csv", "comparison.json"});
   CHECK(content(folder.path() / "comparison.json") == json_text(comparison_json(variants)));
+  CHECK(content(folder.path() / "comparison.csv") == comparison_csv(variants));
 }
 
 TEST_CASE("a folder that is a file, or below one, is said with its path") {

@@ -31,6 +31,7 @@ TEST_CASE("a row for each change of the pool, in bytes, once the file is put in 
     change.after[MemoryState::free] = 11;
     file.add(SimTime(1'500'000'000), change, Bytes(100));
     CHECK_FALSE(fs::exists(folder / "memory.csv"));
+    file.close();
     file.commit();
   }
   CHECK(text_of(folder / "memory.csv") ==

@@ -48,6 +48,9 @@ TEST_CASE("every documented key is there, with the figure that it names") {
   is("/time_ledger/queue_kv_memory_head_s/p99", 8.25);
   is("/time_ledger/decode_own_s/share", 0.8);
   is("/time_ledger/groups/queue_s/mean", 1.1);
+  is("/time_ledger/timed_out/requests", 5);
+  is("/time_ledger/timed_out/queue_seat_behind_s/mean", 29.97);
+  is("/time_ledger/timed_out/groups/queue_s/share", 0.999);
   is("/latency/tpot_s/p90", 0.0312);
   is("/latency/itl_s/p99", 0.05);
   is("/latency/e2e_s/max", 42.0);
@@ -59,6 +62,10 @@ TEST_CASE("every documented key is there, with the figure that it names") {
   is("/goodput/slo/tpot_s", 0.05);
   is("/goodput/slo/e2e_s", nullptr);
   is("/goodput/good_requests", 18'000);
+  is("/goodput/misses/ttft/requests", 1'000);
+  is("/goodput/misses/tpot/alone", 300);
+  is("/goodput/misses/e2e", nullptr);
+  is("/goodput/misses/not_finished", 66);
   is("/goodput/requests_per_s", 5.12492);
   is("/preemption/count", 12);
   is("/preemption/requests", 8);

@@ -21,9 +21,10 @@ prefix hits 300 of 400 prompt tokens, 75.0 %; 20 of 20 by resumed requests
 makespan    3,512 s (58 min 32 s) in 181,233 steps
 throughput  5.495 requests/s, 1,164 output tokens/s
 goodput     5.125 requests/s: 18,000 requests, 92.9 % of all, met TTFT <= 1 s, TPOT <= 50 ms
+misses      TTFT 1,000 (800 alone), TPOT 500 (300 alone); 66 not finished
   throughput: finished requests, and all output tokens, over the makespan (first arrival to last
-  event). goodput: finished requests that meet every limit; all others are misses; one-token outputs
-  meet any TPOT.
+  event). goodput: finished requests that meet every limit; one-token outputs meet any TPOT. misses:
+  finished requests beyond a limit (alone: beyond no other), and those not finished.
 
 latency      unit     values   mean     p50    p90    p99    max
   admission  ms       19,300  12.35  0.2000  30.10  250.0  1,750
@@ -42,19 +43,26 @@ latency      unit     values   mean     p50    p90    p99    max
   request's life. waiting: without a seat; restoring: the rest, copied back or computed again.
   Warning: p99 of fewer than 100 values lies between the two largest and says little: stall_s 8.
 
-where time went         s  mean    p99    share
-  queue_kv_memory_head     1.10   8.25   20.0 %
-  decode_own               4.40  15.50   80.0 %
-  E2E                      5.50  19.75  100.0 %
+where time went         unit   mean    p99    share
+  queue_kv_memory_head  s     1.100  8.250   20.0 %
+  decode_own            s     4.400  15.50   80.0 %
+  E2E                   s     5.500  19.75  100.0 %
+of 5 timed out
+  step_boundary         ms    30.00  62.50    0.1 %
+  queue_seat_behind     s     29.97  30.00   99.9 %
+  until they left       s     30.00      -  100.0 %
   of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the head
-  of the line out (seat, token budget, KV memory), as its head or behind it; prefill until the first
+  of the line out in each step: no seat; a full token budget (of running requests, of prompts, of
+  what is computed again after a preemption); no KV memory. head: as the head itself; behind: behind
+  it, charged with the head's cause, whatever would have kept this one out. prefill until the first
   token, decode after it, each split into own (the step without others' work; batch-mates' decodes
   count as own), overhead of a step and interference; skipped: running, without a token in a step;
   preempted: stalls.
 
 batch       running: mean 30.25, at most 64; waiting: mean 0.06780, at most 11
 preemption  12 preemptions of 8 requests, 2 by swap
-stalls      10, 0.002447 for 1,000 output tokens; 3.500 s in all: 1.250 s waiting, 2.250 s restoring
+stalls      10 (preempted again before it is over, it is one), 0.002447 for 1,000 output tokens;
+            3.500 s in all: 1.250 s waiting, 2.250 s restoring
 token gaps  17 of 4,067,800 longer than 250 ms
 swap        4.883 KiB out to the host in 5 blocks, 3.906 KiB back in 4
 host link   busy 25.0 % of the time out, 18.8 % back; the engine waited 437.5 ms for it
@@ -62,13 +70,9 @@ host pool   7.812 KiB: live 12.5 % on average, 62.5 % at its peak
 
 memory: 60.00 GiB for KV     mean    GiB         peak    GiB
   live                     50.0 %  30.00       87.5 %  52.50
-  cached                      0 %      0          0 %      0
   reserved                  1.6 %   0.94        3.1 %   1.88
-  over_reserved               0 %      0          0 %      0
   tail                     <0.1 %   0.01        0.1 %   0.06
-  padding                     0 %      0          0 %      0
-  external                    0 %      0          0 %      0
-  free                     48.4 %  29.05      100.0 %  60.00
+  free                     48.4 %  29.05
   all states              100.0 %  60.00
   largest free region      25.0 %  15.00  least 6.2 %   3.75
   1,234 admissions refused although enough memory was free
@@ -96,6 +100,15 @@ TEST_CASE("the example obeys the laws of a summary") {
   CHECK(shares == Approx(1).epsilon(1e-12));
   CHECK(*s.goodput_requests_per_s * s.makespan_s == Approx(static_cast<double>(*s.good_requests)).epsilon(1e-5));
   CHECK(s.requests_per_s * s.makespan_s == Approx(static_cast<double>(s.finished)).epsilon(1e-5));
+  // 800 + 300 are beyond one limit; those beyond two are counted twice.
+  const auto& limits = s.misses->limits;
+  const std::int64_t both = (limits[0].requests - limits[0].alone + limits[1].requests - limits[1].alone) / 2;
+  CHECK(*s.good_requests + limits[0].alone + limits[1].alone + both + s.misses->not_finished == s.arrived);
+  for (const metrics::TimeUses* uses : {&s.time, &s.time_timed_out}) {
+    double share_of_time = 0;
+    for (const metrics::TimeUse& use : uses->buckets) share_of_time += use.share;
+    CHECK(share_of_time == Approx(1));
+  }
 }
 
 TEST_CASE("the states on the screen add up to all of the memory") {
@@ -115,7 +128,7 @@ TEST_CASE("the states on the screen add up to all of the memory") {
       ++states;
     }
   }
-  CHECK(states == static_cast<int>(kMemoryStates));
+  CHECK(states == 4);  // the others hold nothing
   CHECK(shares == Approx(100).margin(0.2));
   CHECK(gibibytes == Approx(60).margin(0.02));
 }
@@ -160,7 +173,37 @@ TEST_CASE("what does not apply is left out") {
   CHECK_FALSE(contains(text, "\ngoodput "));
   CHECK_FALSE(contains(text, "\nprefix hits "));
   CHECK_FALSE(contains(text, "\nswap "));
-  CHECK(contains(text, "preemption  none\n"));
+  CHECK_FALSE(contains(text, "\nmisses "));
+  CHECK(contains(text, "preemption  none\ntoken gaps  17 of "));
+  s.itl = {};
+  CHECK_FALSE(contains(print_summary(s), "\ntoken gaps "));
+  s.time_timed_out = {};
+  CHECK_FALSE(contains(print_summary(s), "\nof 5 timed out"));
+}
+
+TEST_CASE("misses are told for the limits there are, and what is missed alone where there are several") {
+  metrics::Summary s = example_summary();
+  s.slo.e2e = SimTime(60'000'000'000);
+  CHECK(contains(print_summary(s), "\nmisses      TTFT 1,000 (800 alone), TPOT 500 (300 alone), E2E 0; 66 not"));
+  s.slo = {};
+  s.slo.tpot = SimTime(50'000'000);
+  s.misses = {{{{0, 0}, {500, 500}, {0, 0}}}, 66};
+  CHECK(contains(print_summary(s), "\nmisses      TPOT 500; 66 not finished\n"));
+}
+
+TEST_CASE("each row of the time ledger has the unit of its mean") {
+  metrics::Summary s = example_summary();
+  s.time.buckets[static_cast<std::size_t>(metrics::TimeBucket::step_boundary)] = {0.0087, 0.0154, 0.0016};
+  s.time.buckets[static_cast<std::size_t>(metrics::TimeBucket::front_end)] = {0.00004, 0.0002, 0.0001};
+  const std::string text = print_summary(s);
+  CHECK(contains(text, "\n  front_end             us    40.00  200.0   <0.1 %\n"));
+  CHECK(contains(text, "\n  step_boundary         ms    8.700  15.40    0.2 %\n"));
+}
+
+TEST_CASE("stalls as many as preemptions need no explanation") {
+  metrics::Summary s = example_summary();
+  s.preemptions = s.each_stall.count;
+  CHECK(contains(print_summary(s), "\nstalls      10, 0.002447 for"));
 }
 
 TEST_CASE("a run without requests or memory has a screen without numbers that are none") {

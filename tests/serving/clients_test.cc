@@ -42,11 +42,21 @@ TEST_CASE("a client leaves at the end of the step in which its patience ends") {
   // One seat, taken by the first until 1,000 ms. The second's patience ends at 35 ms, in the step from 30 to 40; the
   // third comes at 100 ms and would wait until 1,000, but leaves at 140, when the step that began at 130 has ended.
   const TraceFile trace({{SimTime(0), 50, 100, ""}, {SimTime(0), 50, 1, ""}, {milliseconds(100), 50, 1, ""}});
-  const serving::RunResult result = run_lawful(trace, {"engine.max_num_seqs=1", "admission.abandon_after=35 ms"});
+  const serving::RunResult result =
+      run_lawful(trace, {"engine.max_num_seqs=1", "admission.abandon_after=35 ms"}, {.go_on = {}, .time_series = true});
   CHECK(outcomes(result) == std::vector<Outcome>{Outcome::finished, Outcome::timed_out, Outcome::timed_out});
   CHECK(result.collector.records()[0].ended == milliseconds(1000));
   CHECK(result.collector.records()[1].ended == milliseconds(40));
   CHECK(result.collector.records()[2].ended == milliseconds(140));
+  // Where their time went: no seat, as the head of the line.
+  using metrics::TimeBucket;
+  for (const std::size_t left : {1U, 2U}) {
+    const metrics::TimeRow row = result.collector.time().row(left);
+    CHECK(row.total() == milliseconds(40).count());
+    CHECK(row[TimeBucket::step_boundary] + row[TimeBucket::queue_seat_head] == row.total());
+  }
+  CHECK(result.summary.time_timed_out.requests == 2);
+  CHECK(result.summary.time_timed_out.groups[0].mean_s > 0.029);
 }
 
 TEST_CASE("a client whose first token comes as its patience ends stays") {
@@ -228,6 +238,22 @@ TEST_CASE("requests longer than the model are counted, rejected or cut") {
            note.find("and 1 end there") != std::string::npos;
   };
   CHECK(std::ranges::any_of(s.identity.notes, says));
+}
+
+TEST_CASE("vllm-v0 with chunked prefill, which it does not have by itself, is said to be near to vllm-v1") {
+  const TraceFile trace({{milliseconds(0), 60, 4, ""}});
+  const auto told = [&](const char* scheduler, const char* chunked) {
+    const auto says = [](const std::string& note) {
+      return note.starts_with("vllm-v0 with engine.enable_chunked_prefill mixes prompts and decodes in a step");
+    };
+    const Sets sets{std::string("engine.scheduler=") + scheduler,
+                    std::string("engine.enable_chunked_prefill=") + chunked, "engine.max_num_batched_tokens=4096",
+                    "engine.max_model_len=2048"};
+    return std::ranges::any_of(run(small_engine(trace), sets).summary.identity.notes, says);
+  };
+  CHECK(told("vllm-v0", "true"));
+  CHECK_FALSE(told("vllm-v0", "false"));
+  CHECK_FALSE(told("vllm-v1", "true"));
 }
 
 TEST_CASE("watching a run changes nothing, and stopping it leaves a true account of what was done") {
