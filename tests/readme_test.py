@@ -56,7 +56,8 @@ def shape(line):
 def compare(command, output):
     """(None, or what of the shown output is missing; {line of the README: the real line that has its shape and other figures}).
 
-    `...` alone on a line stands for any lines. A shown line is the next real one that is the same, or else has its shape."""
+    `...` alone on a line stands for any lines. A shown line is the next real one that is the same, or else the one of its shape that
+    has most of its words."""
     real = [line.rstrip() for line in output.splitlines()]
     shapes = [shape(line) for line in real]
     at, others = 0, {}
@@ -66,7 +67,8 @@ def compare(command, output):
         if line in real[at:]:
             at = real.index(line, at) + 1
         elif shape(line) in shapes[at:]:
-            at = shapes.index(shape(line), at) + 1
+            alike = [i for i in range(at, len(real)) if shapes[i] == shape(line)]
+            at = max(alike, key=lambda i: (sum(a == b for a, b in zip(real[i].split(), line.split())), -i)) + 1
             others[number] = real[at - 1]
         else:
             return f"its output has no such line (figures aside): {line}", others

@@ -14,6 +14,7 @@ constexpr std::array kCommands{
     Command{"calibrate", "fit constants of the cost model to a measured server", calibrate},
     Command{"size", "will it fit: the memory arithmetic of a model on a GPU, line by line", size},
     Command{"conform", "replay recorded runs of the real engine and compare every line", conform},
+    Command{"explain", "one request's time, wait by wait, from the files of a run", explain},
     Command{"cache", "a trace against the prefix cache alone: policies, capacities, the optimum", cache},
     Command{"trace", "look at request traces, convert them, generate them", trace},
     Command{"list", "what a scenario can name: models, gpus, schedulers, ...", list},

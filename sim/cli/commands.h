@@ -13,6 +13,7 @@ namespace blockyard::cli {
 [[nodiscard]] ExitStatus validate(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus size(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus conform(const Arguments& arguments, Streams streams);
+[[nodiscard]] ExitStatus explain(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus cache(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace(const Arguments& arguments, Streams streams);
 [[nodiscard]] ExitStatus trace_info(const Arguments& arguments, Streams streams);

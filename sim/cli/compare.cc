@@ -71,9 +71,17 @@ void refuse_overwriting(const Options& options, const std::vector<study::Variant
   refuse_inputs("--out", written, inputs);
 }
 
-ExitStatus status_of(const std::vector<report::Variant>& compared, std::size_t asked_for, Streams streams) {
+ExitStatus status_of(const std::vector<report::Variant>& compared, const std::vector<study::Variant>& asked_for,
+                     Streams streams) {
   ExitStatus status = ExitStatus::done;
-  bool interrupted = compared.size() < asked_for;
+  bool interrupted = false;
+  std::string not_started;
+  for (const study::Variant& variant : asked_for) {
+    const auto same = [&](const report::Variant& done) { return done.label == variant.label; };
+    if (std::any_of(compared.begin(), compared.end(), same)) continue;
+    not_started += (not_started.empty() ? "" : "; ") + variant.label;
+    interrupted = true;
+  }
   for (const report::Variant& variant : compared) {
     interrupted = interrupted || variant.summary.interrupted;
     if (variant.summary.stuck.empty()) continue;
@@ -82,6 +90,7 @@ ExitStatus status_of(const std::vector<report::Variant>& compared, std::size_t a
   }
   if (interrupted) {
     streams.err << "blockyard compare: interrupted: every figure is of what was done by then\n";
+    if (!not_started.empty()) streams.err << "blockyard compare: not started: " << not_started << '\n';
     return ExitStatus::interrupted;
   }
   return status;
@@ -139,7 +148,7 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
   } else {
     streams.out << report::print_comparison(compared);
   }
-  return status_of(compared, variants.size(), streams);
+  return status_of(compared, variants, streams);
 }
 
 }  // namespace blockyard::cli

@@ -9,6 +9,7 @@
 #include "sim/base/diagnostics.h"
 #include "sim/base/pending_file.h"
 #include "sim/cli/commands.h"
+#include "sim/workload/byte_source.h"
 
 namespace blockyard::cli {
 namespace {
@@ -66,6 +67,9 @@ ExitStatus run_command_line(const Arguments& arguments, Streams streams) {
   } catch (const InputError& error) {
     streams.err << error.what() << '\n';
     return ExitStatus::bad_input;
+  } catch (const workload::ReadInterrupted& interrupted) {
+    streams.err << "blockyard: " << interrupted.what() << '\n';
+    return ExitStatus::interrupted;
   } catch (const WriteError& error) {
     streams.err << error.what() << '\n';
     return ExitStatus::run_failed;

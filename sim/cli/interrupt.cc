@@ -26,7 +26,7 @@ Interrupt::Interrupt() {
   struct sigaction action{};
   action.sa_handler = raise_flag;
   sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = 0;  // a read that blocks comes back (workload/byte_source.cc), instead of going on for ever
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);

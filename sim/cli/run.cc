@@ -41,7 +41,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   Options options("blockyard run", "simulate a scenario and say what its users felt and its memory did");
   options.words("SCENARIO", 1, 1, "a YAML file (`blockyard schema` describes it)");
   options.values("set", "KEY=VALUE", "set a key of the scenario, e.g. kv_cache.block_size=32; wins over the file");
-  options.value("out", "DIR", "write summary.json, requests.csv and timeseries.csv there");
+  options.value("out", "DIR", "write summary.json, requests.csv, timeseries.csv and events.csv there");
   options.value("export-trace", "FILE", "write the requests there, .csv or .jsonl, to be run again with --trace");
   options.value("trace", "FILE", "take the requests from there, as --export-trace wrote them, not from the workload");
   options.flag("json", "print summary.json, and nothing else, to standard output");

@@ -27,6 +27,9 @@ struct SequenceNeed {
   // Sequences that the request becomes after its prompt, each to the lengths above (allocator/paged_forks.h).
   std::int64_t width = 1;
   RequestId request{};  // whose it is: names the random stream of its beams
+  // The sequence of the same request, admitted before, whose prompt it shares from its first token on, which is beyond
+  // the prompt (named blocks alone; allocator/separate.h).
+  SequenceId leader = SequenceId::none;
 };
 
 // Blocks that owners hold, and those they would hold if no two sequences of a request shared one.
@@ -77,9 +80,9 @@ class Memory {
   // True if several sequences of a request share blocks here: then sharing() tells how many.
   [[nodiscard]] virtual bool shares_blocks() const { return false; }
   [[nodiscard]] virtual BlockSharing sharing() const { return {}; }
-  // The partition counts pieces, of which a token has this many: 1 but for memory whose pages cut tokens apart.
-  [[nodiscard]] virtual std::int64_t pieces_per_token() const { return 1; }
+  // The partition counts pieces: tokens, but for memory whose pages or blocks cut tokens apart.
   [[nodiscard]] virtual std::int64_t total_pieces() const { return capacity().count(); }
+  [[nodiscard]] virtual std::int64_t largest_free_pieces() const { return largest_free().count(); }
   // What has been done since the last call: to be charged to the step in hand.
   [[nodiscard]] virtual MemoryWork take_work() { return std::exchange(work_, MemoryWork{}); }
   // Is told of every change, one sequence at a time: a caller that listens lets sequences decode one by one, not all

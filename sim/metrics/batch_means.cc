@@ -8,9 +8,9 @@ namespace {
 // The 97.5 % point of Student's t, by its expansion in 1 / degrees of freedom (Abramowitz & Stegun, 26.7.5); from 19
 // degrees on to four digits.
 double student_t(double degrees) {
-  constexpr double z = 1.959963984540054;
-  constexpr double z3 = z * z * z;
-  constexpr double z5 = z3 * z * z;
+  const double z = 1.959963984540054;
+  const double z3 = z * z * z;
+  const double z5 = z3 * z * z;
   return z + (z3 + z) / (4 * degrees) + (5 * z5 + 16 * z3 + 3 * z) / (96 * degrees * degrees);
 }
 

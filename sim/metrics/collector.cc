@@ -113,10 +113,8 @@ void Collector::open_window() {
   fresh.opened_ = true;
   fresh.next_tick_ = next_tick_;
   fresh.rows_cut_at_ = rows_cut_at_;
-  fresh.output_at_row_ = output_at_row_ - output_tokens_;
-  fresh.computed_at_row_ = computed_at_row_ - computed_tokens_;
-  fresh.swapped_at_row_ = swapped_at_row_;
-  fresh.swapped_at_row_ -= swapped_;
+  fresh.at_row_ = at_row_;
+  fresh.at_row_ -= done();
   fresh.set_running(running_);
   fresh.set_waiting(waiting_);
   fresh.set_host(host_live_);
@@ -126,24 +124,27 @@ void Collector::open_window() {
 }
 
 TimeSeriesRow Collector::row(SimTime time) const {
+  Done done_since = done();
+  done_since -= at_row_;
   return {time,
           running_,
           waiting_,
           memory_,
           largest_free_,
-          output_tokens_ - output_at_row_,
-          computed_tokens_ - computed_at_row_,
+          done_since.output_tokens,
+          done_since.computed_tokens,
           host_live_,
-          swapped_.out_bytes - swapped_at_row_.out_bytes,
-          swapped_.in_bytes - swapped_at_row_.in_bytes};
+          done_since.swapped.out_bytes,
+          done_since.swapped.in_bytes,
+          done_since.preemptions,
+          done_since.recomputed_tokens,
+          done_since.waited_on_link};
 }
 
 void Collector::emit_rows(SimTime now) {
   for (; next_tick_ < now && rows_.size() < kMostRows; next_tick_ += options_.timeseries_interval) {
     rows_.push_back(row(next_tick_));
-    output_at_row_ = output_tokens_;
-    computed_at_row_ = computed_tokens_;
-    swapped_at_row_ = swapped_;
+    at_row_ = done();
   }
   if (next_tick_ < now) {
     rows_cut_at_ = next_tick_;

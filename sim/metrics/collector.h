@@ -37,6 +37,9 @@ struct TimeSeriesRow {
   Bytes host_live;
   Bytes swapped_out;
   Bytes swapped_in;
+  std::int64_t preemptions = 0;
+  std::int64_t recomputed_tokens = 0;
+  SimTime waited_on_link;
 };
 
 class Collector {
@@ -170,6 +173,28 @@ class Collector {
     return !windowed() || (r.arrival >= options_.window_from && r.arrival < options_.window_to);
   }
   void emit_rows(SimTime now);
+  // What rows of the time series count since the row before.
+  struct Done {
+    std::int64_t output_tokens = 0;
+    std::int64_t computed_tokens = 0;
+    SwapTraffic swapped;
+    std::int64_t preemptions = 0;
+    std::int64_t recomputed_tokens = 0;
+    SimTime waited_on_link;
+
+    Done& operator-=(const Done& other) {
+      output_tokens -= other.output_tokens;
+      computed_tokens -= other.computed_tokens;
+      swapped -= other.swapped;
+      preemptions -= other.preemptions;
+      recomputed_tokens -= other.recomputed_tokens;
+      waited_on_link -= other.waited_on_link;
+      return *this;
+    }
+  };
+  [[nodiscard]] Done done() const {
+    return {output_tokens_, computed_tokens_, swapped_, preemptions_, recomputed_tokens_, waited_on_link_};
+  }
   [[nodiscard]] TimeSeriesRow row(SimTime time) const;
   void end(RecordId id, SimTime now, Outcome outcome);
   [[nodiscard]] bool meets_slo(const RequestRecord& r) const;
@@ -182,6 +207,7 @@ class Collector {
   Options options_;
   std::vector<RequestRecord> records_;
   std::vector<TimeSeriesRow> rows_;
+  Done at_row_;  // the last of rows_
   GapHistogram gaps_;
   TimeLedger time_;
 
@@ -218,15 +244,12 @@ class Collector {
   MemoryWork memory_work_;
   std::array<SwapTraffic, kSwapCauses> swaps_{};
   SwapTraffic swapped_;  // sum of swaps_
-  SwapTraffic swapped_at_row_;
   SimTime waited_on_link_;
   std::vector<std::int64_t> stalls_;  // ns, in the order in which they ended
   std::int64_t long_gaps_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t computed_tokens_ = 0;
   std::int64_t output_tokens_ = 0;
-  std::int64_t computed_at_row_ = 0;
-  std::int64_t output_at_row_ = 0;
   std::int64_t prompt_tokens_ = 0;
   std::int64_t recomputed_tokens_ = 0;
   std::int64_t preemptions_ = 0;

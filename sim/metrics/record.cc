@@ -28,6 +28,10 @@ const char* name_of(RejectReason reason) {
       return "queue_full";
     case RejectReason::ignored_by_engine:
       return "ignored_by_engine";
+    case RejectReason::over_length:
+      return "over_length";
+    case RejectReason::rate_limited:
+      return "rate_limited";
   }
   return "";
 }

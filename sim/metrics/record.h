@@ -18,8 +18,18 @@ enum class Outcome : std::uint8_t { unfinished, finished, rejected, timed_out };
 //   never_fits       the whole pool could not hold what it will write, or all seats its samples
 //   ignored_by_engine  the scheduler dropped it, because it could never be admitted or come back
 //   queue_full       admission.max_queue requests wait already
-enum class RejectReason : std::uint8_t { none, prompt_too_long, never_fits, queue_full, ignored_by_engine };
-inline constexpr std::size_t kRejectReasons = 5;
+//   over_length      prompt + max_tokens exceed max_model_len, under admission.over_length: reject
+//   rate_limited     its tenant's admission.rate_limit is used up
+enum class RejectReason : std::uint8_t {
+  none,
+  prompt_too_long,
+  never_fits,
+  queue_full,
+  ignored_by_engine,
+  over_length,
+  rate_limited
+};
+inline constexpr std::size_t kRejectReasons = 7;
 [[nodiscard]] const char* name_of(RejectReason reason);  // "" for none
 
 struct RequestRecord {

@@ -107,14 +107,17 @@ void TimeLedger::admitted(RecordId id, SimTime now, SimTime arrival) {
   Open& o = open(id);
   add_queue_time(o, entries_[static_cast<std::size_t>(id)], now, arrival);
   enter(o, Phase::prefill, now);
+  note(now, EventKind::admitted, id);
 }
 
-void TimeLedger::preempted(RecordId id, SimTime now, SimTime swap_out) {
+void TimeLedger::preempted(RecordId id, SimTime now, std::optional<SimTime> swap_out, RecordId beneficiary) {
   Open& o = open(id);
   leave_phase(o, now);
   enter(o, Phase::preempted, now);
-  o.elsewhere = swap_out.count();
-  o.row[TimeBucket::preempted_swap_out] += swap_out.count();
+  note(now, swap_out ? EventKind::swapped_out : EventKind::preempted, id, beneficiary);
+  if (!swap_out) return;
+  o.elsewhere = swap_out->count();
+  o.row[TimeBucket::preempted_swap_out] += swap_out->count();
 }
 
 void TimeLedger::resumed(RecordId id, SimTime now, bool by_swap) {
@@ -122,6 +125,7 @@ void TimeLedger::resumed(RecordId id, SimTime now, bool by_swap) {
   leave_phase(o, now);
   enter(o, Phase::restoring, now);
   o.by_swap = by_swap;
+  note(now, by_swap ? EventKind::swapped_in : EventKind::resumed, id);
 }
 
 void TimeLedger::chunk(RecordId id, SimTime own, SimTime overhead) {
@@ -163,6 +167,7 @@ void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
   Open& o = open(id);
   leave_phase(o, now);
   enter(o, has_token ? Phase::decode : Phase::prefill, now);
+  note(now, EventKind::restored, id);
 }
 
 void TimeLedger::first_token(RecordId id, SimTime now) { enter(open(id), Phase::decode, now); }
@@ -185,6 +190,11 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   }
   CHECK_LAW(o.row.total() == (r.ended - r.arrival).count(), "request {}: its buckets hold {} ns of {}", index,
             o.row.total(), (r.ended - r.arrival).count());
+  note(r.ended,
+       r.outcome == Outcome::finished    ? EventKind::finished
+       : r.outcome == Outcome::timed_out ? EventKind::abandoned
+                                         : EventKind::ignored,
+       id);
   if (r.outcome == Outcome::finished) {
     CHECK_LAW(o.row.preempted() == r.stall.count(), "request {}: preempted for {} ns, stalled for {}", index,
               o.row.preempted(), r.stall.count());

@@ -16,6 +16,7 @@
 
 #include "sim/base/check.h"
 #include "sim/metrics/count_sketch.h"
+#include "sim/metrics/event_log.h"
 #include "sim/metrics/gap_histogram.h"
 #include "sim/metrics/record.h"
 #include "sim/metrics/time_buckets.h"
@@ -42,12 +43,15 @@ class TimeLedger {
 
   void step_begins(SimTime now, const StepCharge& charge) {
     if (!newcomers_.empty()) enter_line(now);
+    if (log_ && (charge.head != head_ || (charge.head && charge.cause != step_.cause))) {
+      log_->add({now, charge.head.value_or(Event::nobody()), Event::nobody(), EventKind::head, charge.cause});
+    }
     if (charge.head != head_) change_head(now, charge.head);
     step_ = charge;
   }
   void admitted(RecordId id, SimTime now, SimTime arrival);
-  // `swap_out`: how long its KV is on the way to the host, 0 if it is dropped.
-  void preempted(RecordId id, SimTime now, SimTime swap_out);
+  // By recompute, or its KV is on the way to the host for so long; for whom, nobody() if that is not known.
+  void preempted(RecordId id, SimTime now, std::optional<SimTime> swap_out, RecordId beneficiary = Event::nobody());
   void resumed(RecordId id, SimTime now, bool by_swap);
   void chunk(RecordId id, SimTime own, SimTime overhead);  // own + overhead <= the step's duration
   void skipped(RecordId id);
@@ -70,6 +74,8 @@ class TimeLedger {
     counted_to_ = to;
   }
   void keep_rows() { keeps_rows_ = true; }
+  void keep_events() { log_.emplace(); }
+  [[nodiscard]] const std::optional<EventLog>& events() const { return log_; }
   // All 0 unless rows are kept and the request has stood in the line and ended.
   [[nodiscard]] TimeRow row(std::size_t request) const { return request < rows_.size() ? rows_[request] : TimeRow{}; }
   [[nodiscard]] TimeUses summarise() const;
@@ -113,6 +119,9 @@ class TimeLedger {
   void leave_phase(Open& o, SimTime now) const;
   void enter(Open& o, Phase phase, SimTime now) const;
   void count(const TimeRow& row);
+  void note(SimTime now, EventKind kind, RecordId id, RecordId other = Event::nobody()) {
+    if (log_) log_->add({now, id, other, kind, QueueCause::seat});
+  }
 
   SimTime front_end_;
   SimTime counted_from_;
@@ -130,6 +139,7 @@ class TimeLedger {
   std::optional<RecordId> head_;
   Entry head_since_;
 
+  std::optional<EventLog> log_;
   bool keeps_rows_ = false;
   std::vector<TimeRow> rows_;
   std::int64_t finished_ = 0;

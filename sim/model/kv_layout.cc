@@ -169,6 +169,16 @@ double KvLayout::padding_share() const {
   return all > 0 ? std::max(0.0, 1 - used / all) : 0;
 }
 
+Bytes KvLayout::row_bytes() const {
+  double bytes = 0;
+  for (const PageGroup& group : groups) {
+    if (group.kind == LayerKind::recurrent) continue;
+    const double blocks = static_cast<double>(block_size.count()) / static_cast<double>(group.block.count());
+    bytes += static_cast<double>(group.layers) * group.used_page_bytes * blocks;
+  }
+  return Bytes(std::llround(bytes));
+}
+
 KvLayout kv_layout(const ModelSpec& spec, const Stage& stage, const LayoutOptions& o) {
   CHECK_LAW(o.block_size.count() > 0, "block_size {}", o.block_size.count());
   const std::vector<LayerGroup> groups = layer_groups(spec);

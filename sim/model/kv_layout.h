@@ -53,6 +53,7 @@ struct KvLayout {
 
   [[nodiscard]] bool hybrid() const { return groups.size() > 1; }
   [[nodiscard]] double padding_share() const;  // of a block that no layer uses
+  [[nodiscard]] Bytes row_bytes() const;       // of block_size tokens in every layer that keeps tokens, without padding
 };
 
 // Of the layers of one stage. A model that keeps nothing a token has no layout: no groups, block_bytes 0.

@@ -74,7 +74,7 @@ MemoryBudget compute_budget(const ModelSpec& spec, const GpuSpec& gpu, const Bud
   } else if (const Tokens* tokens = std::get_if<Tokens>(&o.request)) {
     const std::int64_t whole = tokens->count() / o.block_size.count();
     budget.lines.push_back(
-        {"KV cache as given", block_bytes * whole,
+        {"KV cache as given", o.row_bytes.value_or(block_bytes) * whole,
          fmt::format("{} tokens: {} whole blocks of {}", tokens->count(), whole, o.block_size.count()), "given"});
   } else if (const Bytes* bytes = std::get_if<Bytes>(&o.request)) {
     budget.lines.push_back({"KV cache as given", *bytes, "bytes of one GPU", "given"});

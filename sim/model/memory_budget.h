@@ -20,7 +20,7 @@
 namespace blockyard::model {
 
 struct FromGpuMemory {};
-// Blocks and Tokens of the replica, or Bytes of one GPU.
+// Blocks and Tokens (inside every window) of the replica, or Bytes of one GPU.
 using BudgetRequest = std::variant<FromGpuMemory, Blocks, Tokens, Bytes>;
 
 // Parts of a GPU's memory that are known, in place of what the rules say.
@@ -42,6 +42,7 @@ struct BudgetOptions {
   Tokens block_size{16};  // 1 for memory that is not paged
   ElementType kv_dtype = ElementType::bf16;
   std::optional<Bytes> block_bytes;  // of one GPU; absent: bytes a token x block_size, every layer in full
+  std::optional<Bytes> row_bytes;    // of block_size tokens in every layer; absent: that is one block
   std::string overheads = kDefaultOverheads;
   GivenParts given;
 };

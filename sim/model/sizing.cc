@@ -22,6 +22,7 @@ BudgetOptions budget_options(const SizeOptions& o, ElementType kv_dtype, const S
   b.block_size = layout.block_size > Tokens(0) ? layout.block_size : o.block_size;
   b.kv_dtype = kv_dtype;
   b.block_bytes = layout.block_bytes;
+  if (layout.hybrid()) b.row_bytes = layout.row_bytes();
   b.overheads = o.overheads;
   b.given = o.given;
   return b;

@@ -70,7 +70,7 @@ void add_cache(Rows& rows) {
       }
       return std::nullopt;
     };
-    add("tokens found, " + name + " tier", Figure::count, true, Show::if_sampled, [of_tier](const Work& w) {
+    add("found in the " + name + " tier, tokens", Figure::count, true, Show::if_sampled, [of_tier](const Work& w) {
       return of_tier(w, [](const TierLedger& tier) { return static_cast<double>(tier.hit_tokens); });
     });
     add("read from the " + name + " tier", Figure::bytes, true, Show::if_sampled, [of_tier](const Work& w) {

@@ -71,6 +71,24 @@ void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics
   out.push_back('\n');
 }
 
+void append_event_header(fmt::memory_buffer& out) { append(out, "t_s,event,request,other,cause\n"); }
+
+void append_event(fmt::memory_buffer& out, const metrics::Event& event) {
+  const auto request = [&](metrics::RecordId id) {
+    out.push_back(',');
+    if (id != metrics::Event::nobody()) append_integer(out, static_cast<std::int64_t>(id));
+  };
+  append_seconds(out, event.time);
+  out.push_back(',');
+  append(out, metrics::kEventKindNames[static_cast<std::size_t>(event.kind)]);
+  request(event.request);
+  request(event.other);
+  out.push_back(',');
+  const bool kept_out = event.kind == metrics::EventKind::head && event.request != metrics::Event::nobody();
+  if (kept_out) append(out, kQueueCauseNames[static_cast<std::size_t>(event.cause)]);
+  out.push_back('\n');
+}
+
 void append_time_series_header(fmt::memory_buffer& out) {
   append(out, "t_s,running,waiting");
   for (const char* state : kMemoryStateNames) {
@@ -78,7 +96,9 @@ void append_time_series_header(fmt::memory_buffer& out) {
     append(out, state);
     append(out, "_bytes");
   }
-  append(out, ",largest_free_bytes,output_tokens,computed_tokens,host_live_bytes,swap_out_bytes,swap_in_bytes\n");
+  append(out,
+         ",largest_free_bytes,output_tokens,computed_tokens,host_live_bytes,swap_out_bytes,swap_in_bytes,preemptions,"
+         "recomputed_tokens,waited_on_link_s\n");
 }
 
 void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes) {
@@ -92,6 +112,10 @@ void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRo
   append_field(out, row.host_live.count());
   append_field(out, row.swapped_out.count());
   append_field(out, row.swapped_in.count());
+  append_field(out, row.preemptions);
+  append_field(out, row.recomputed_tokens);
+  out.push_back(',');
+  append_seconds(out, row.waited_on_link);
   out.push_back('\n');
 }
 

@@ -19,6 +19,10 @@ namespace blockyard::report {
 void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
                     const metrics::TimeRow& time);
 
+// "t_s,event,request,other,cause"
+void append_event_header(fmt::memory_buffer& out);
+void append_event(fmt::memory_buffer& out, const metrics::Event& event);
+
 void append_time_series_header(fmt::memory_buffer& out);
 void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes);
 

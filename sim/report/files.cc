@@ -1,5 +1,6 @@
 #include "sim/report/files.h"
 
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -18,6 +19,15 @@ void write_requests(PendingFile& file, const metrics::Collector& collector) {
   const std::vector<metrics::RequestRecord>& records = collector.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
     append_request(file.buffer(), static_cast<std::int64_t>(i), records[i], collector.time().row(i));
+    file.spill();
+  }
+  file.close();
+}
+
+void write_events(PendingFile& file, const metrics::EventLog& log) {
+  append_event_header(file.buffer());
+  for (const metrics::Event& event : log.events()) {
+    append_event(file.buffer(), event);
     file.spill();
   }
   file.close();
@@ -43,6 +53,11 @@ void make_folder(const std::filesystem::path& dir) {
   if (error) throw InputError(Place{dir.string()}, fmt::format("cannot be made a folder: {}", error.message()));
 }
 
+void remove_old(const std::filesystem::path& file) {
+  std::error_code error;
+  std::filesystem::remove(file, error);
+}
+
 }  // namespace
 
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
@@ -53,7 +68,14 @@ void write_reports(const std::filesystem::path& dir, const metrics::Summary& sum
   PendingFile whole(dir / "summary.json");
   write_requests(requests, collector);
   write_time_series(time_series, collector);
+  std::optional<PendingFile> events;
+  if (const auto& log = collector.time().events()) write_events(events.emplace(dir / "events.csv"), *log);
   write_json(whole, summary_json(summary));
+  if (events) {
+    events->commit();
+  } else {
+    remove_old(dir / "events.csv");  // of a run before, whose requests are others
+  }
   requests.commit();
   time_series.commit();
   whole.commit();

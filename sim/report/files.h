@@ -1,4 +1,5 @@
-// The files of one run: summary.json, requests.csv (one row a request, in arrival order), timeseries.csv. Columns are
+// The files of one run: summary.json, requests.csv (one row a request, in arrival order), timeseries.csv, and
+// events.csv if events were kept. Columns are
 // described in sim/report/README.md. All are written whole under other names and put in place at the end, summary.json
 // last: where something fails, no part of a file is left, and what stood there before still does.
 #pragma once

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -38,8 +39,8 @@ bool accepts(const Key& key, Kind kind) {
 
 bool looks_like_path(std::string_view text) {
   const std::string extension = std::filesystem::path(text).extension().string();
-  return text.find('/') != std::string_view::npos || extension == ".yaml" || extension == ".yml" ||
-         extension == ".json";
+  constexpr std::array<std::string_view, 7> kOfFiles{".yaml", ".yml", ".json", ".jsonl", ".csv", ".gz", ".zst"};
+  return text.find('/') != std::string_view::npos || std::ranges::find(kOfFiles, extension) != kOfFiles.end();
 }
 
 Reading problem(std::string text) { return {std::nullopt, std::move(text)}; }

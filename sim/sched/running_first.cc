@@ -9,6 +9,7 @@ namespace blockyard::sched {
 RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring)
     : options_(options),
       victims_by_priority_(options.queue_order == "priority"),
+      arrivals_overtake_(arrivals_overtake(options.queue_order)),
       victim_policy_(make_victim_policy(options.victim)),
       memory_(&memory),
       restore_cost_(restoring.cost),
@@ -16,15 +17,15 @@ RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& me
       plans_by_rank_(victim_policy_ != nullptr || options.tail_blocks > Tokens(0) ||
                      (host_ != nullptr && host_->overlap())),
       running_(table_),
-      waiting_(make_waiting_queue(options.queue_order)) {
+      waiting_(make_waiting_queue(options.queue_order, options.queue)) {
   CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost_ != nullptr,
             "victim {} without a restore cost", options.victim);
 }
 
 void RunningFirst::arrive(RequestId id, const workload::Request& request) {
   // Behind a blocked head an arrival changes nothing, unless the order lets it overtake.
-  if (waiting_->size() == 0 || victims_by_priority_) head_blocked_ = false;
-  waiting_->push({request, id, SequenceId::none, false});
+  if (waiting_->size() == 0 || arrivals_overtake_) head_blocked_ = false;
+  waiting_->push({request, id, SequenceId::none, false, Tokens(0)});
   memory_->expect(id);
 }
 
@@ -69,7 +70,7 @@ bool RunningFirst::budget_covers_all() {
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
     const Tokens n = wanted(s);
-    wanted_.push_back(s.affordable(n, left));
+    wanted_.push_back(s.affordable(s.computed, n, left));
     if (wanted_.back() < n && id != running_.last()) return false;
     left -= s.work(s.computed, s.computed + wanted_.back());
   }
@@ -97,6 +98,7 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   while (memory_demand() > memory_->available()) {
     if (victims_by_priority_ || memory_->order_decides()) return false;
     const SequenceId last = running_.last();
+    name_beneficiary(last);
     if (!prefilling_.empty() && prefilling_.back() == last) wanted_.pop_back();
     preempt(last, now);
   }
@@ -146,7 +148,8 @@ void RunningFirst::plan_by_walk(SimTime now) {
   dissolve_cohort(now);
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
-    const Tokens n = table_[current].affordable(wanted(table_[current]), budget_);
+    const Sequence& asks = table_[current];
+    const Tokens n = asks.affordable(asks.computed, wanted(asks), budget_);
     if (n <= Tokens(0)) {
       current = table_[current].next;
       continue;
@@ -164,6 +167,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
         ++passed_over;  // the list shifts under the engine's index, which moves on all the same
       }
       const bool itself = loser == current;
+      beneficiary_ = table_[current].id;
       preempt(loser, now);
       if (itself) {
         granted = false;
@@ -196,13 +200,20 @@ void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
 
 void RunningFirst::admit_waiting() {
   bool refused = false;
+  if (closed_to_admission()) {
+    head_waits_for_ = QueueCause::seat;
+    head_blocked_ = false;
+    return;
+  }
   while (waiting_->size() > 0 && budget_ > Tokens(0) && seats_for_head()) {
     Waiting& head = waiting_->front();
     if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
     const SequenceId id = head.sequence;
     Sequence& s = table_[id];
     const bool has_kv = s.kept > Tokens(0) || s.saved > Tokens(0);
-    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, s.length());
+    // What samples wrote beyond the prompt is not found again.
+    const Tokens asked = s.width == 1 ? s.length() : std::min(s.length(), s.request.prompt_tokens + Tokens(1));
+    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, asked);
     const Tokens start = has_kv ? std::max(s.kept, s.saved) : hit;
     Tokens n = s.length() - start;
     const Tokens threshold = options_.long_prefill_token_threshold;
@@ -210,7 +221,7 @@ void RunningFirst::admit_waiting() {
     refused = true;  // unless all that follows goes well
     head_waits_for_ = QueueCause::token_budget;
     if (!options_.chunked_prefill && s.work(start, start + n) > budget_) break;
-    n = s.affordable(n, budget_);
+    n = s.affordable(start, n, budget_);
     if (n <= Tokens(0)) break;
     head_waits_for_ = QueueCause::kv_memory;
     if (s.ready > now_) break;
@@ -219,6 +230,7 @@ void RunningFirst::admit_waiting() {
     const bool later = fetches || (s.saved > Tokens(0) && host_->overlap());
     if (!gates_open(id, s) || take_memory(id, s, start + (later ? Tokens(1) : n)) != kv::Grant::granted) {
       if (running_.size() == 0 && holder_ != SequenceId::none && holder_ != id) {
+        beneficiary_ = s.id;
         shed(holder_, memory_->total_grains(), SwapCause::more);  // nobody else would ever make room
         continue;
       }
@@ -239,11 +251,11 @@ void RunningFirst::admit_waiting() {
     if (has_kv) {
       bring_back(id);
     } else {
-      batch_.looked_up += s.length().count();
+      batch_.looked_up += asked.count();
       batch_.hit += hit.count();
     }
     if (s.admitted && !has_kv) {
-      batch_.looked_up_resumed += s.length().count();
+      batch_.looked_up_resumed += asked.count();
       batch_.hit_resumed += hit.count();
     }
     waiting_->pop_front();
@@ -393,6 +405,7 @@ void RunningFirst::finish(SequenceId id) {
             "request {} ends with {} of {} tokens, {} of {} written", index_of(s.id), s.generated.count(),
             s.output.count(), memory_->written(id).count(), s.need.true_end.count());
   outcome_.finished.push_back({s.id, s.generated});
+  waiting_->ended(s.request, s.id, s.generated);
   end(id);
 }
 
@@ -410,6 +423,7 @@ bool RunningFirst::abort(RequestId request) {
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
     if (table_[id].id != request) continue;
     if (table_[id].in_cohort) running_.leave(id);
+    waiting_->ended(table_[id].request, request, table_[id].generated);
     end(id);
     return true;
   }
@@ -417,6 +431,8 @@ bool RunningFirst::abort(RequestId request) {
   if (!waiting) return false;
   memory_->expect_no_more(request);
   if (waiting->sequence != SequenceId::none) {
+    const Sequence& s = table_[waiting->sequence];
+    if (s.admitted) waiting_->ended(s.request, request, s.generated);
     drop_all_kv(waiting->sequence);
     memory_->forget(waiting->sequence);
     table_.remove(waiting->sequence);
@@ -453,8 +469,8 @@ bool RunningFirst::plain_step(Batch& batch) {
       copies_under_way())
     return false;
   if (options_.beam_search) choose_parents();
-  const bool room_for_head =
-      waiting_->size() > 0 && seats_for_head() && Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
+  const bool room_for_head = waiting_->size() > 0 && !closed_to_admission() && seats_for_head() &&
+                             Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
   if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
   if (room_for_head && memory_->admission_changed(waiting_->front().sequence)) {
     // The blocks just published, or evicted, may let the head in.
@@ -466,7 +482,11 @@ bool RunningFirst::plain_step(Batch& batch) {
   batch.decodes = batch.sampled = running_.cohort_size();
   batch.decode_context = running_.sum_context();
   batch.decode_context_squares = running_.sum_context_squares();
-  if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) head_waits_for_ = QueueCause::token_budget;
+  if (closed_to_admission()) {
+    head_waits_for_ = QueueCause::seat;
+  } else if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) {
+    head_waits_for_ = QueueCause::token_budget;
+  }
   describe_line(batch);
   return true;
 }

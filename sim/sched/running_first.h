@@ -46,10 +46,12 @@ struct RunningFirstOptions {
   Tokens long_prefill_token_threshold{0};  // 0 = off
   bool chunked_prefill = true;
   std::string_view queue_order = "fcfs";  // priority also chooses victims by priority
-  std::int64_t watermark_grains = 0;      // kept free at admission, against the demand of the whole known sequence
-  bool reserve_full_isl = false;  // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
-  bool beam_search = false;       // beams choose their parents before each step
-  bool fast_forward = true;       // false: walk the running list in every step
+  QueueOptions queue;
+  bool whole_batches = false;         // nobody is admitted while anybody runs (static_batching.h)
+  std::int64_t watermark_grains = 0;  // kept free at admission, against the demand of the whole known sequence
+  bool reserve_full_isl = false;      // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
+  bool fast_forward = true;           // false: walk the running list in every step
+  bool beam_search = false;           // beams choose their parents before each step
   std::string_view victim = "engine";
   Tokens tail_blocks{0};  // > 0: victims lose only their last blocks, of so many tokens
 };
@@ -63,6 +65,7 @@ class RunningFirst final : public Scheduler {
   const StepOutcome& complete(SimTime now) override;
   bool plain_step(Batch& batch) override;
   bool abort(RequestId id) override;
+  void name_beneficiaries() override { names_beneficiaries_ = true; }
   [[nodiscard]] std::int64_t running() const override { return running_.size(); }
   [[nodiscard]] std::int64_t waiting() const override { return waiting_->size(); }
   [[nodiscard]] std::int64_t swapped() const override { return host_ == nullptr ? 0 : host_->sequences(); }
@@ -110,7 +113,9 @@ class RunningFirst final : public Scheduler {
   [[nodiscard]] SequenceId open_sequence(const Waiting& waiting);
   [[nodiscard]] bool gates_open(SequenceId id, const Sequence& s) const;
   void describe_line(Batch& batch);
+  [[nodiscard]] bool closed_to_admission() const { return options_.whole_batches && running_.size() > 0; }
   void preempt(SequenceId id, SimTime now);
+  void name_beneficiary(SequenceId loser);
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
   void choose_parents();
@@ -123,6 +128,7 @@ class RunningFirst final : public Scheduler {
 
   RunningFirstOptions options_;
   bool victims_by_priority_;
+  bool arrivals_overtake_;                       // one may come before the head
   std::unique_ptr<VictimPolicy> victim_policy_;  // nullptr: the engine's own rule
   kv::Allocator* memory_;
   RestoreCost* restore_cost_;
@@ -131,6 +137,8 @@ class RunningFirst final : public Scheduler {
   SequenceTable table_;
   RunningSet running_;
   std::unique_ptr<WaitingQueue> waiting_;
+  bool names_beneficiaries_ = false;
+  RequestId beneficiary_{};               // for whom the victim of the moment goes
   std::vector<SequenceId> prefilling_;    // running, not in the cohort; in list order
   std::vector<Planned> planned_;          // in scheduling order
   std::vector<SequenceId> leaving_;       // waiting, their blocks still on the way to the host (overlap)

@@ -21,7 +21,7 @@ void RunningFirst::preempt(SequenceId id, SimTime now) {
   } else {
     give_up(id, Tokens(0), computed, SwapCause::victim);
   }
-  waiting_->push_preempted({s.request, s.id, id, false});
+  waiting_->push_preempted({s.request, s.id, id, false, s.generated});
   memory_->expect(s.id);
 }
 
@@ -63,10 +63,13 @@ void RunningFirst::give_up(SequenceId id, Tokens keep, Tokens to, SwapCause caus
   }
   if (way == Way::swap) {
     if (cause == SwapCause::tail && keep == Tokens(0)) cause = SwapCause::victim;
-    batch_.swapped_out.push_back({s.id, host_->save(s, keep, to, now_), cause});
+    batch_.swapped_out.push_back({s.id, host_->save(s, keep, to, now_), cause, beneficiary_});
   } else {
     if (host_ != nullptr && keep < to) host_->drop(s);
-    if (cause != SwapCause::more) batch_.preempted.push_back(s.id);
+    if (cause != SwapCause::more) {
+      batch_.preempted.push_back(s.id);
+      batch_.preempted_for.push_back(beneficiary_);
+    }
   }
   s.kept = keep;
   if (keep > Tokens(0)) {

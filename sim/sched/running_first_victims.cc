@@ -20,7 +20,7 @@ void RunningFirst::share_budget() {
   Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
-    wanted_.push_back(std::max(Tokens(0), s.affordable(wanted(s), left)));
+    wanted_.push_back(std::max(Tokens(0), s.affordable(s.computed, wanted(s), left)));
     left -= s.work(s.computed, s.computed + wanted_.back());
   }
 }
@@ -30,6 +30,28 @@ std::int64_t RunningFirst::shortage() const {
   std::int64_t leaving = 0;
   for (const SequenceId id : leaving_) leaving += memory_->held_grains(id);
   return memory_demand() - memory_->available() - leaving;
+}
+
+// The first in list order that would find no room if each were given what wanted_ says in turn; the loser itself where
+// all would, but for what is free lying in pieces too small.
+void RunningFirst::name_beneficiary(SequenceId loser) {
+  if (!names_beneficiaries_) return;
+  beneficiary_ = table_[loser].id;
+  std::int64_t left = memory_->available();
+  for (const SequenceId id : leaving_) left += memory_->held_grains(id);
+  std::size_t i = 0;
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    Tokens total = memory_->written(id) + Tokens(1);
+    if (!table_[id].in_cohort) {
+      const Tokens wanted = wanted_[i++];
+      if (wanted <= Tokens(0)) continue;
+      total = table_[id].computed + wanted;
+    }
+    left -= memory_->demand(id, total);
+    if (left >= 0) continue;
+    beneficiary_ = table_[id].id;
+    return;
+  }
 }
 
 void RunningFirst::plan_by_rank(SimTime now) {
@@ -44,11 +66,13 @@ void RunningFirst::plan_by_rank(SimTime now) {
       if (!leaving_.empty()) break;
       // What is free lies in pieces too small: somebody has to go all the same.
     } else if (holder_ != SequenceId::none) {
+      name_beneficiary(holder_);
       shed(holder_, lacking, SwapCause::more);
       continue;
     }
     const SequenceId loser = worst_of_running();
     if (loser == SequenceId::none) break;  // all others are on their way back from the host
+    name_beneficiary(loser);
     preempt(loser, now);
     share_budget();  // the victim's tokens go to those behind it
   }

@@ -10,6 +10,7 @@ void Batch::clear() {
   admitted.clear();
   resumed.clear();
   preempted.clear();
+  preempted_for.clear();
   skipped.clear();
   fetching.clear();
   swapped_out.clear();

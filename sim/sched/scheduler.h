@@ -34,6 +34,7 @@ struct Swap {
   RequestId request;
   Blocks blocks;
   SwapCause cause = SwapCause::victim;
+  RequestId beneficiary{};  // on the way out, if asked for by name_beneficiaries(): for whom it has to go
 };
 
 struct Finish {
@@ -48,10 +49,11 @@ struct Batch {
   std::int64_t decode_context_squares = 0;  // sum of the squares
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
-  std::vector<RequestId> admitted;   // first admissions
-  std::vector<RequestId> resumed;    // admitted again after a preemption by recompute
-  std::vector<RequestId> preempted;  // by recompute
-  std::vector<Swap> swapped_out;     // preempted by swap
+  std::vector<RequestId> admitted;       // first admissions
+  std::vector<RequestId> resumed;        // admitted again after a preemption by recompute
+  std::vector<RequestId> preempted;      // by recompute
+  std::vector<RequestId> preempted_for;  // for whom each of them had to go, if asked for by name_beneficiaries()
+  std::vector<Swap> swapped_out;         // preempted by swap
   std::vector<Swap> swapped_in;
   SimTime held_until;               // copies hold the step up: nothing is computed before
   std::vector<RequestId> skipped;   // running, and given no token; not those whose KV is on its way back
@@ -132,6 +134,10 @@ class Scheduler {
   // The client gives up on a request: it leaves its queue and its memory is free at once. False if it is not here.
   // Between steps only.
   virtual bool abort(RequestId id) = 0;
+
+  // From now on victims are told for whom they go: the first request, in scheduling order, for whose tokens memory was
+  // short. It may be the victim itself. O(batch) a preemption where it is not known anyway.
+  virtual void name_beneficiaries() {}
 
   [[nodiscard]] virtual std::int64_t running() const = 0;
   [[nodiscard]] virtual std::int64_t waiting() const = 0;               // all without a seat, swapped-out ones too

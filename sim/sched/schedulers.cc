@@ -5,6 +5,8 @@
 
 #include "sim/kv/v0/memory.h"
 #include "sim/sched/orca.h"
+#include "sim/sched/sarathi.h"
+#include "sim/sched/static_batching.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/sched/vllm_v1.h"
 
@@ -12,6 +14,8 @@ namespace blockyard::sched {
 namespace {
 
 using MakeOnAllocator = std::unique_ptr<Scheduler> (*)(const RunningFirstOptions&, kv::Allocator&, Restoring);
+
+constexpr double kSarathiWatermark = 0.01;
 
 template <MakeOnAllocator Make>
 Engine on_any_allocator(const EngineOptions& options) {
@@ -67,14 +71,23 @@ constexpr std::array kSchedulers{
                  "one token budget, chunked prefill, running first, preemption by recompute (vLLM 0.13)",
                  {.null_block = true, .can_fork = true, .needs_budget_for_seqs = true},
                  on_any_allocator<make_vllm_v1>},
-    SchedulerRow{"vllm-v0",
-                 "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
-                 {.paged_only = true, .own_preemption = true, .own_eviction = true, .takes_whole_len = true},
-                 make_vllm_v0},
+    SchedulerRow{
+        "vllm-v0",
+        "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
+        {.paged_only = true, .own_preemption = true, .own_eviction = true, .takes_whole_len = true, .any_order = false},
+        make_vllm_v0},
     SchedulerRow{"orca",
                  "iteration-level, whole prefill, no token budget (Yu et al., OSDI 2022)",
                  {.can_fork = true},
                  on_any_allocator<make_orca>},
+    SchedulerRow{"sarathi",
+                 "decodes first, then one chunk of a prompt, in a token budget (Agrawal et al., OSDI 2024)",
+                 {.can_fork = true, .own_watermark = kSarathiWatermark, .needs_budget_for_seqs = true},
+                 on_any_allocator<make_sarathi>},
+    SchedulerRow{"static",
+                 "a batch ends with its longest request before the next one is formed",
+                 {.can_fork = true},
+                 on_any_allocator<make_static>},
 };
 
 const SchedulerRow& row_of(std::string_view scheduler) {

@@ -39,6 +39,8 @@ struct SchedulerTraits {
   bool own_eviction = false;           // evicts cached blocks by an order of its own
   bool can_fork = false;               // runs requests of several samples or beams
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
+  bool any_order = true;               // false: fcfs and priority alone
+  double own_watermark = 0;            // share kept free at admission unless told otherwise, by the common test
   bool needs_budget_for_seqs = false;  // refuses to start with a token budget below the number of seats
 };
 

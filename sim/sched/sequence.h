@@ -57,10 +57,10 @@ struct Sequence {
     const Tokens begin = std::max(from, request.prompt_tokens);
     return (begin - from) + width * (to - begin);
   }
-  // Positions beyond `computed` that a budget pays for, at most `wanted`.
-  [[nodiscard]] Tokens affordable(Tokens wanted, Tokens budget) const {
+  // Positions from `from` on that a budget pays for, at most `wanted`.
+  [[nodiscard]] Tokens affordable(Tokens from, Tokens wanted, Tokens budget) const {
     if (width == 1 || wanted <= Tokens(0)) return std::min(wanted, budget);
-    const Tokens prompt = std::max(Tokens(0), request.prompt_tokens - computed);
+    const Tokens prompt = std::max(Tokens(0), request.prompt_tokens - from);
     if (budget <= prompt) return std::min(wanted, budget);
     return std::min(wanted, prompt + Tokens((budget - prompt).count() / width));
   }

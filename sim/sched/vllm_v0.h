@@ -107,9 +107,9 @@ class VllmV0 final : public Scheduler {
   void sort_by_urgency(Queue& queue);
 
   [[nodiscard]] Fresh fresh_tokens(SequenceId id, Chunking chunking);
-  void preempt(SequenceId id);
+  void preempt(SequenceId id, SequenceId beneficiary);
   void lose_seat(Row& r);
-  void preempt_by_recompute(SequenceId id);
+  void preempt_by_recompute(SequenceId id, SequenceId beneficiary);
   void put_back_preempted();
   void describe_batch();
   void describe_line();

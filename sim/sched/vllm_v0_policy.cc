@@ -79,7 +79,7 @@ void VllmV0::pass_over_running(Chunking chunking) {
         victim = running_.back();
         running_.pop_back();
       }
-      preempt(victim);
+      preempt(victim, id);
       if (!batch_.failure.empty()) return;
     }
     if (!stays) continue;
@@ -179,18 +179,18 @@ void VllmV0::drive_out_for_priority() {
     running_.pop_back();
     budget_.subtract_tokens(victim, Tokens(1));
     budget_.subtract_seat(victim);
-    preempt_by_recompute(victim);
+    preempt_by_recompute(victim, urgent);
     waiting_.push_front(victim);
   }
   waiting_.push_front(urgent);
   sort_by_urgency(waiting_);
 }
 
-void VllmV0::preempt(SequenceId id) {
+void VllmV0::preempt(SequenceId id, SequenceId beneficiary) {
   if (options_.preemption == V0Preemption::swap) {
     if (memory_->can_swap_out(id, row(id).length())) {
       const Blocks blocks = memory_->swap_out(id);
-      batch_.swapped_out.push_back({row(id).id, blocks});
+      batch_.swapped_out.push_back({row(id).id, blocks, SwapCause::victim, row(beneficiary).id});
       if (link_ != nullptr) batch_.held_until = link_->begin_out(now_, {blocks, blocks.count()});
       swapped_out_.push_back(id);
       lose_seat(row(id));
@@ -201,11 +201,11 @@ void VllmV0::preempt(SequenceId id) {
       return;
     }
   }
-  preempt_by_recompute(id);
+  preempt_by_recompute(id, beneficiary);
   recomputed_.push_back(id);
 }
 
-void VllmV0::preempt_by_recompute(SequenceId id) {
+void VllmV0::preempt_by_recompute(SequenceId id, SequenceId beneficiary) {
   Row& r = row(id);
   memory_->release(id);
   r.highest = std::max(r.highest, r.computed);
@@ -213,6 +213,7 @@ void VllmV0::preempt_by_recompute(SequenceId id) {
   r.decoding = false;
   lose_seat(r);
   batch_.preempted.push_back(r.id);
+  batch_.preempted_for.push_back(row(beneficiary).id);
 }
 
 void VllmV0::lose_seat(Row& r) {

@@ -1,10 +1,15 @@
 #include "sim/sched/waiting_queue.h"
 
 #include <array>
+#include <type_traits>
 
 #include "sim/base/check.h"
+#include "sim/sched/queue_order/edf.h"
+#include "sim/sched/queue_order/fair.h"
 #include "sim/sched/queue_order/fcfs.h"
 #include "sim/sched/queue_order/priority.h"
+#include "sim/sched/queue_order/sjf.h"
+#include "sim/sched/queue_order/srpt.h"
 
 namespace blockyard::sched {
 namespace {
@@ -13,14 +18,25 @@ struct OrderRow {
   const char* name;
   const char* doc;
   bool overtakes;
-  std::unique_ptr<WaitingQueue> (*make)();
+  std::unique_ptr<WaitingQueue> (*make)(const QueueOptions& options);
 };
 
+template <class Order>
+std::unique_ptr<WaitingQueue> make(const QueueOptions& options) {
+  if constexpr (std::is_default_constructible_v<Order>) {
+    return std::make_unique<Order>();
+  } else {
+    return std::make_unique<Order>(options);
+  }
+}
+
 constexpr std::array kOrders{
-    OrderRow{"fcfs", "first come, first served; preempted requests return to the front", false,
-             []() -> std::unique_ptr<WaitingQueue> { return std::make_unique<Fcfs>(); }},
-    OrderRow{"priority", "by priority (smaller first), then arrival time, then arrival order", true,
-             []() -> std::unique_ptr<WaitingQueue> { return std::make_unique<Priority>(); }},
+    OrderRow{"fcfs", "first come, first served; preempted requests return to the front", false, make<Fcfs>},
+    OrderRow{"priority", "by priority (smaller first), then arrival time, then arrival order", true, make<Priority>},
+    OrderRow{"sjf", "shortest predicted output first; long requests may starve", true, make<Sjf>},
+    OrderRow{"srpt", "shortest predicted rest of the output first; long requests may starve", true, make<Srpt>},
+    OrderRow{"edf", "earliest deadline first: arrival + slo.ttft + priority x deadline_per_priority", true, make<Edf>},
+    OrderRow{"fair", "the tenant that got the fewest tokens first (VTC, Sheng et al., OSDI 2024)", true, make<Fair>},
 };
 
 }  // namespace
@@ -38,9 +54,9 @@ bool arrivals_overtake(std::string_view order) {
   check_failed(__FILE__, __LINE__, "a name of the table", order);
 }
 
-std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order) {
+std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order, const QueueOptions& options) {
   for (const OrderRow& row : kOrders) {
-    if (row.name == order) return row.make();
+    if (row.name == order) return row.make(options);
   }
   check_failed(__FILE__, __LINE__, "a name of the table", order);
 }

@@ -1,5 +1,5 @@
 // Who is next to be admitted: the contract of every queue order. Preempted requests wait here too, with their sequence.
-// Cost: fcfs O(1) a call, priority O(log n), but for remove.
+// Cost: fcfs O(1) a call, the others O(log n), but for remove.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,25 @@
 
 #include "sim/base/ids.h"
 #include "sim/base/named.h"
+#include "sim/base/quantities.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::sched {
+
+// What orders other than fcfs and priority know beside the request.
+struct QueueOptions {
+  double prediction_cv = 0;  // error of predicted output lengths (queue_order/predicted_length.h)
+  std::uint64_t seed = 0;
+  SimTime deadline;               // of a first token, from the arrival on
+  SimTime deadline_per_priority;  // added to it for each step of priority
+};
 
 struct Waiting {
   workload::Request request;
   RequestId id{};
   SequenceId sequence = SequenceId::none;  // none = it has never been at the head
   bool refusal_counted = false;            // it has been counted as refused although memory was free
+  Tokens generated;                        // before it was preempted
 };
 
 class WaitingQueue {
@@ -34,11 +44,13 @@ class WaitingQueue {
   // Takes one out from wherever it is; none if it is not here. O(requests before it) or O(n).
   virtual std::optional<Waiting> remove(RequestId id) = 0;
   [[nodiscard]] virtual std::int64_t size() const = 0;
+  // A request that was admitted from here has ended, or its client has left.
+  virtual void ended(const workload::Request& /*request*/, RequestId /*id*/, Tokens /*generated*/) {}
 };
 
 [[nodiscard]] NameDocs queue_orders();
 // May an arrival be put before all who wait?
 [[nodiscard]] bool arrivals_overtake(std::string_view order);
-[[nodiscard]] std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order);
+[[nodiscard]] std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order, const QueueOptions& options);
 
 }  // namespace blockyard::sched

@@ -12,6 +12,7 @@
 #include "sim/sched/schedulers.h"
 #include "sim/sched/vllm_v0.h"
 #include "sim/sched/waiting_queue.h"
+#include "sim/serving/admission_options.h"
 #include "sim/serving/cache_options.h"
 #include "sim/serving/client_options.h"
 #include "sim/serving/engine_preset.h"
@@ -20,6 +21,7 @@
 #include "sim/serving/preemption_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
+#include "sim/serving/sample_options.h"
 #include "sim/serving/tier_options.h"
 
 namespace blockyard::serving {
@@ -39,12 +41,17 @@ struct Served {
   std::int64_t tensor_parallel = 1;
   Tokens max_model_len;
   model::ElementType kv_dtype = model::ElementType::bf16;
+  Tokens longest_chunk;  // most tokens that a request gets in a step
 };
 
 // None if an entry cannot be read; what is wrong with it goes to `errors`.
 std::optional<Served> served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) try {
-  Served s{load_model(scenario, configs), load_gpu(scenario, configs),
-           scenario.integer("hardware.tensor_parallel_size"), Tokens(0), model::ElementType::bf16};
+  Served s{load_model(scenario, configs),
+           load_gpu(scenario, configs),
+           scenario.integer("hardware.tensor_parallel_size"),
+           Tokens(0),
+           model::ElementType::bf16,
+           Tokens(0)};
   if (model::kv_bytes_per_token(model::kv_geometry(s.model), model::KvSplit{}) == Bytes(0)) {
     errors.add(scenario.place("model"),
                fmt::format("model: {} keeps no KV of its tokens: there is no cache to simulate", s.model.name));
@@ -54,6 +61,8 @@ std::optional<Served> served(const Document& scenario, const std::filesystem::pa
   s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
   s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? model::default_kv_dtype(s.model)
                                                           : *model::element_type(scenario.choice("kv_cache.dtype"));
+  const bool chunks = sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs;
+  s.longest_chunk = chunks ? scenario.tokens("engine.max_num_batched_tokens") : s.max_model_len;
   return s;
 } catch (const InputError& error) {
   errors.add_all(error);
@@ -86,14 +95,41 @@ std::string refusal(const Served& s, const model::BudgetOptions& budget, const m
   return text + "\n  `blockyard size` shows the arithmetic in full";
 }
 
-model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged, Diagnostics& errors) {
+// Blocks of paged memory; other strategies have blocks of one token, but for a budget given in blocks.
+BlockLayout blocks_of(const Document& scenario, const Served& s, bool cached, bool forks) {
+  BlockLayout made;
+  made.block_size = Tokens(1);
+  const std::string& strategy = scenario.choice("kv_cache.strategy");
+  if (strategy == "none") return made;
+  model::LayoutOptions options;
+  options.split = {s.tensor_parallel, 1, s.kv_dtype};
+  options.max_num_batched_tokens = s.longest_chunk;
+  const bool paged = strategy == "paged";
+  if (paged) {
+    options.block_size = scenario.tokens("kv_cache.block_size");
+    options.hybrid_manager = scenario.choice("kv_cache.hybrid_kv_cache_manager") == "on";
+  }
+  const bool moves_parts =
+      sched::mode_swaps(scenario.choice("preemption.mode")) || scenario.boolean("preemption.tail_blocks");
+  const bool own_memory = sched::traits_of(scenario.choice("engine.scheduler")).paged_only;
+  made = block_layout(s.model, options, s.max_model_len, !paged || cached || forks || moves_parts || own_memory);
+  if (!paged) made.block_size = Tokens(1);
+  return made;
+}
+
+model::MemoryBudget budget(const Document& scenario, const Served& s, const BlockLayout& blocks, Diagnostics& errors) {
   model::BudgetOptions options;
   options.request = budget_request(scenario);
   options.tensor_parallel_size = s.tensor_parallel;
   options.gpu_memory_utilization = scenario.real("hardware.gpu_memory_utilization");
   options.max_num_batched_tokens = scenario.tokens("engine.max_num_batched_tokens");
-  options.block_size =
-      paged || scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size") : Tokens(1);
+  const bool paged = scenario.choice("kv_cache.strategy") == "paged";
+  options.block_size = !paged && scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size")
+                                                                              : blocks.block_size;
+  if (blocks.block_bytes) {
+    options.block_bytes = blocks.block_bytes;
+    options.row_bytes = blocks.layout.row_bytes();
+  }
   options.kv_dtype = s.kv_dtype;
   options.max_num_seqs = scenario.integer("engine.max_num_seqs");
   if (model::needs_weights(s.model, options)) {
@@ -111,25 +147,6 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, bool paged
   return result;
 }
 
-// A share of the pool, none for the engine's own rule.
-std::optional<double> watermark(const Document& scenario, Tokens usable, Diagnostics& errors) {
-  if (scenario.is_word("admission.watermark", "engine")) return std::nullopt;
-  double share = 0;
-  if (scenario.is("admission.watermark", Kind::blocks)) {
-    // Half a token more, so that the share of so many blocks rounds down to them.
-    const auto slots = static_cast<double>(
-        (scenario.tokens("kv_cache.block_size") * scenario.blocks("admission.watermark").count()).count());
-    share = (slots + 0.5) / static_cast<double>(usable.count());
-  } else {
-    share = scenario.real("admission.watermark");
-  }
-  if (share >= 1) {
-    errors.add(scenario.place("admission.watermark"),
-               "admission.watermark: the whole pool would stay free; expected less than all of it");
-  }
-  return share;
-}
-
 sched::RunningFirstOptions engine_options(const Document& scenario, const Served& s, Diagnostics& errors) {
   sched::RunningFirstOptions options;
   options.max_num_seqs = scenario.integer("engine.max_num_seqs");
@@ -141,6 +158,7 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.queue_order = scenario.choice("engine.queue_order");
   // Each change of the pool has its owner only where sequences are walked one by one.
   options.fast_forward = scenario.boolean("engine.fast_forward") && !scenario.boolean("output.memory_events");
+  options.queue = queue_options(scenario, errors);
   if (!sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs) return options;
   // Limits that the engine itself enforces at its start.
   if (options.max_num_batched_tokens < Tokens(options.max_num_seqs)) {
@@ -156,37 +174,6 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
                            options.max_num_batched_tokens.count(), options.max_model_len.count()));
   }
   return options;
-}
-
-// What does not go with requests of several samples.
-void check_forks(const Document& scenario, const sched::EngineOptions& options, const sched::SchedulerTraits& traits,
-                 bool cached, Diagnostics& errors) {
-  if (!traits.can_fork) {
-    errors.add(scenario.place("engine.scheduler"),
-               fmt::format("engine.scheduler: {} runs one sample a request here; workload.n: 1 makes it so, vllm-v1 "
-                           "and orca run several",
-                           scenario.choice("engine.scheduler")));
-  }
-  const bool grows = options.strategy == "contiguous" && options.memory.reservation == "grow";
-  if (grows || options.strategy == "virtual") {
-    errors.add(scenario.place("kv_cache.strategy"),
-               "kv_cache.strategy: several samples a request run on paged memory, none, and contiguous regions that do "
-               "not grow; workload.n: 1 leaves one");
-  }
-  if (scenario.boolean("output.memory_events")) {
-    errors.add(scenario.place("output.memory_events"),
-               "output.memory_events: not told where requests have several samples; workload.n: 1 leaves one");
-  }
-  if (cached) {
-    errors.add(scenario.place("prefix_cache.enable"),
-               "prefix_cache.enable: not combined with several samples a request; workload.n: 1 leaves one");
-  }
-}
-
-// None unless the workload asks for beams.
-std::optional<kv::BeamModel> beam_model(const Document& scenario) {
-  if (scenario.choice("workload.decoding") != "beam_search") return std::nullopt;
-  return kv::BeamModel{scenario.real("workload.beam_switch"), static_cast<std::uint64_t>(scenario.integer("seed"))};
 }
 
 std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Served& s, const cost::Constants& constants,
@@ -231,7 +218,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   Assembly a;
   const std::string& strategy = scenario.choice("kv_cache.strategy");
   const bool paged = strategy == "paged";
-  const bool forks = given != nullptr ? given->asks_samples : asks_samples(scenario);
+  const bool asks = given != nullptr ? given->asks_samples : asks_samples(scenario);
+  const bool forks = asks && sched::traits_of(scenario.choice("engine.scheduler")).can_fork;
   const bool cached = prefix_caching(scenario, given);
   if (cached) a.contents = std::make_unique<PromptContents>(cache_salt(scenario));
   const std::optional<Served> maybe = served(scenario, configs, errors);
@@ -252,7 +240,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   errors.throw_if_any();  // what follows needs a model that the GPUs can split
   const Served& s = *maybe;
 
-  const model::MemoryBudget memory_budget = budget(scenario, s, paged, errors);
+  const BlockLayout blocks = blocks_of(scenario, s, cached, forks);
+  const model::MemoryBudget memory_budget = budget(scenario, s, blocks, errors);
   const sched::RunningFirstOptions engine = engine_options(scenario, s, errors);
   errors.throw_if_any();
 
@@ -272,7 +261,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   // The engine keeps one null block, so that a budget of N blocks serves N - 1.
   const bool null_block = paged && traits.null_block;
-  const Tokens block_size = paged ? scenario.tokens("kv_cache.block_size") : Tokens(1);
+  const Tokens block_size = blocks.block_size;
   const Tokens usable =
       paged ? block_size * (memory_budget.blocks.count() - (null_block ? 1 : 0)) : memory_budget.tokens;
   if (usable <= Tokens(0)) {
@@ -287,27 +276,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   sched::EngineOptions options;
   options.batch = engine;
   options.strategy = strategy;
-  const ServedMemory memory{&s.model,
-                            &s.gpu.spec,
-                            s.tensor_parallel,
-                            s.max_model_len,
-                            s.kv_dtype,
-                            memory_budget,
-                            usable,
-                            traits.needs_budget_for_seqs ? engine.max_num_batched_tokens : s.max_model_len};
+  const ServedMemory memory{&s.model, &s.gpu.spec, s.tensor_parallel, s.max_model_len, s.kv_dtype, memory_budget,
+                            blocks,   usable,      s.longest_chunk};
   options.memory = memory_options(scenario, memory);
   options.memory.contents = a.contents.get();
-  options.memory.forks = forks;
-  options.memory.beams = beam_model(scenario);
-  if (forks) check_forks(scenario, options, traits, cached, errors);
+  if (asks) sample_options(scenario, cached, options, a.identity.notes, errors);
   preemption_options(scenario, options, errors);
-  const bool moves_parts = sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0);
-  if ((cached || forks || moves_parts) && !options.memory.tables.empty()) {
-    options.memory.tables.clear();
-    a.identity.notes.emplace_back(
-        "with a prefix cache, several samples a request, swaps or tail_blocks, blocks that fall out of the sliding "
-        "window are held");
-  }
+  a.identity.notes.insert(a.identity.notes.end(), blocks.notes.begin(), blocks.notes.end());
   if (cached) {
     options.memory.eviction =
         cache_eviction(scenario, traits.own_eviction, s.model, s.max_model_len, recording, a.identity, errors);
@@ -324,7 +299,11 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.tiers = tiers.options;
     a.tier_paths = std::move(tiers.paths);
   }
-  options.watermark = usable > Tokens(0) ? watermark(scenario, usable, errors) : std::nullopt;
+  options.watermark =
+      usable > Tokens(0)
+          ? watermark(scenario, paged ? block_size : scenario.tokens("kv_cache.block_size"), usable, errors)
+          : std::nullopt;
+  if (!options.watermark && traits.own_watermark > 0) options.watermark = traits.own_watermark;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (sched::mode_swaps(options.mode)) {
     if (cached) {
@@ -337,7 +316,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                                              kCopiesPerLayer * s.model.num_hidden_layers);
     options.link = a.swap_path.get();
   }
-  if (forks && moves_parts) {
+  if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
     errors.add(
         scenario.place("preemption.mode"),
         "preemption: requests of several samples are recomputed whole; expected mode: recompute, tail_blocks: false");
@@ -363,19 +342,15 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
   a.replica.memory_times = memory_times(scenario, memory);
 
+  a.admission = admission_options(scenario);
   a.admission.max_model_len = s.max_model_len;
   if (forks) a.admission.seats = engine.max_num_seqs;
-  if (!scenario.is_word("admission.max_queue", "unlimited"))
-    a.admission.max_queue = scenario.integer("admission.max_queue");
-  a.admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
   a.admission.arrivals_overtake = sched::arrivals_overtake(scenario.choice("engine.queue_order"));
   a.admission.longest_sequence =
       s.max_model_len + (traits.takes_whole_len ? sched::VllmV0::kBeyondMaxModelLen : Tokens(0));
   a.admission.longest_prompt = a.admission.longest_sequence - Tokens(1);
   a.admission.watermark_grains =
       static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
-  if (!scenario.is_word("admission.abandon_after", "never"))
-    a.admission.abandon_after = scenario.time("admission.abandon_after");
   a.admission.front_end = a.metrics.front_end = to_time(a.constants.front_end_s);
   a.replica.fast_forward = engine.fast_forward;
   a.replica.async_scheduling = async_scheduling(scenario);
@@ -391,9 +366,12 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.metrics.slo = slo(scenario);
   a.metrics.window_from = a.limits.warm_up;
   a.metrics.gap_threshold = gap_threshold(scenario);
-  a.metrics.slot_bytes = kv::traits_of_strategy(strategy).pages
-                             ? options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel
-                             : a.replica.token_bytes;
+  a.metrics.slot_bytes = a.replica.token_bytes;
+  if (kv::traits_of_strategy(strategy).pages) {
+    a.metrics.slot_bytes = options.memory.page_geometry.piece_bytes().count() * s.tensor_parallel;
+  } else if (!blocks.tables.empty()) {
+    a.metrics.slot_bytes = blocks.piece_bytes.count() * s.tensor_parallel;
+  }
   a.metrics.capacity_slots = a.memory->total_pieces();
 
   a.identity.scenario = scenario.has_value("name") ? scenario.text("name") : scenario.name();
@@ -426,6 +404,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         fmt::format("{} pages on each GPU; a sequence grows by {} pages for at most {} tokens, a "
                     "page in each layer's keys and values",
                     options.memory.pages, pages.pages_for(Tokens(1)), pages.filled(Tokens(1)).count()));
+  }
+  if (!blocks.tables.empty()) {
+    a.identity.notes.push_back(describe(blocks, memory_budget.blocks, s.max_model_len));
   }
   if (null_block) {
     a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",

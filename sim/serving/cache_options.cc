@@ -7,6 +7,7 @@
 
 #include "sim/kv/eviction/keeping.h"
 #include "sim/serving/block_costs.h"
+#include "sim/serving/sample_options.h"
 #include "sim/serving/tier_options.h"
 #include "sim/workload/trace.h"
 
@@ -18,7 +19,8 @@ bool prefix_caching(const Document& scenario, const RequestsOverride* requests) 
   if (scenario.choice("kv_cache.strategy") != "paged") return false;
   if (!scenario.is_word("prefix_cache.enable", "auto")) return scenario.boolean("prefix_cache.enable");
   if (requests != nullptr) return requests->tells_contents;
-  return !asks_samples(scenario) && tells_contents(scenario);
+  if (asks_samples(scenario) && asks_beams(scenario)) return false;
+  return tells_contents(scenario);
 }
 
 bool needs_recording(const Document& scenario, const RequestsOverride* requests) {

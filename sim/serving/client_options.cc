@@ -9,8 +9,6 @@ namespace {
 
 using scenario::Document;
 
-const std::string kSection = "workload.clients";
-
 // Keys that say nothing in this mode, and what would let them.
 void refuse(const Document& scenario, std::initializer_list<const char*> keys, const char* why, Diagnostics& errors) {
   for (const char* const key : keys) {
@@ -23,10 +21,10 @@ bool rate_is_scaled(const Document& scenario) { return scenario.real("workload.t
 }  // namespace
 
 ClientMode client_mode(const Document& scenario) {
-  const std::string& mode = scenario.choice(kSection + ".mode");
+  const std::string& mode = scenario.choice("workload.clients.mode");
   if (mode == "open") return ClientMode::open;
   if (mode == "sessions") return ClientMode::sessions;
-  if (mode == "users" || scenario.has_value(kSection + ".users")) return ClientMode::users;
+  if (mode == "users" || scenario.has_value("workload.clients.users")) return ClientMode::users;
   if (scenario.is_set("workload.generate.sessions")) return ClientMode::sessions;
   const bool waits = scenario.is_set("workload.trace.file") &&
                      workload::trace_waits_for_answers(scenario.file("workload.trace.file").string(),
@@ -39,13 +37,13 @@ ClientOptions client_options(const Document& scenario, Diagnostics& errors, std:
   options.mode = client_mode(scenario);
   options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   if (options.mode == ClientMode::users) {
-    if (!scenario.has_value(kSection + ".users")) {
-      errors.add(scenario.place(kSection), kSection + ".users: missing: how many users there are");
+    if (!scenario.has_value("workload.clients.users")) {
+      errors.add(scenario.place("workload.clients"), "workload.clients.users: missing: how many users there are");
       return options;
     }
-    options.places = scenario.integer(kSection + ".users");
-    options.think_time = scenario.time(kSection + ".think_time");
-    options.think_cv = scenario.real(kSection + ".think_cv");
+    options.places = scenario.integer("workload.clients.users");
+    options.think_time = scenario.time("workload.clients.think_time");
+    options.think_cv = scenario.real("workload.clients.think_cv");
     refuse(scenario, {"workload.clients.max_concurrency"},
            "as many as there are users are out at once; give one of both", errors);
     constexpr const char* kNoRate = "users send when their answer has come, at no rate; give one of users and this";
@@ -54,13 +52,13 @@ ClientOptions client_options(const Document& scenario, Diagnostics& errors, std:
   } else {
     refuse(scenario, {"workload.clients.users", "workload.clients.think_time", "workload.clients.think_cv"},
            "only the mode `users` has users, who think", errors);
-    if (!scenario.is_word(kSection + ".max_concurrency", "unlimited"))
-      options.places = scenario.integer(kSection + ".max_concurrency");
+    if (!scenario.is_word("workload.clients.max_concurrency", "unlimited"))
+      options.places = scenario.integer("workload.clients.max_concurrency");
   }
   if (options.mode == ClientMode::open) {
     refuse(scenario, {"workload.clients.delay_scale"}, "requests wait for no answers in the mode `open`", errors);
   } else {
-    options.delay_scale = scenario.real(kSection + ".delay_scale");
+    options.delay_scale = scenario.real("workload.clients.delay_scale");
   }
   if (rate_is_scaled(scenario)) {
     notes.push_back(fmt::format(

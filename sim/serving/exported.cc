@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/serving/hardware.h"
+#include "sim/serving/sample_options.h"
 #include "sim/workload/content_store.h"
 #include "sim/workload/request_fields.h"
 #include "sim/workload/samples.h"
@@ -89,7 +90,7 @@ RequestsOverride exported_requests(const Document& scenario, const std::filesyst
   // Which keys have a say is the same as without the trace, and so is what the report says of them.
   static_cast<void>(open(scenario, configs));
   const bool samples = asks_samples(scenario);
-  return {.tells_contents = !samples && tells_contents(scenario),
+  return {.tells_contents = tells_contents(scenario) && !(samples && asks_beams(scenario)),
           .asks_samples = samples,
           .expected = std::nullopt,
           .make = [path, samples](workload::ContentStore* contents) -> std::unique_ptr<workload::RequestSource> {

@@ -1,7 +1,7 @@
 // The requests of a scenario as a trace of their own, and such a trace in place of the scenario's workload. Law: a run
-// whose requests come from the export of its own scenario writes the same bytes; only the note of what was read is
-// missing. Only columns that somebody uses are written. The workload is read twice for it, so that it cannot come from
-// standard input.
+// whose requests come from the export of its own scenario writes the same bytes; only a note of rows that were dropped
+// or moved in reading is missing. Only columns that somebody uses are written. The workload is read twice for it, so
+// that it cannot come from standard input.
 #pragma once
 
 #include <filesystem>

@@ -35,15 +35,6 @@ kv::PageGeometry page_geometry(const ServedMemory& s, Bytes page) {
   return {page, std::move(tensors)};
 }
 
-// Where all layers look back at the same window, the engine's manager frees what falls out of it, with its hybrid
-// manager or without. Where only some do, they are counted like the others.
-std::vector<kv::BlockTables> block_tables(const ServedMemory& s) {
-  const model::KvGeometry groups = model::kv_geometry(*s.model);
-  if (groups.size() != 1 || groups[0].kind != model::LayerKind::sliding_window) return {};
-  if (groups[0].window >= s.max_model_len) return {};
-  return {{groups[0].window, 1}};
-}
-
 struct PageTimes {
   Bytes up_to;
   Seconds map_s;
@@ -61,10 +52,11 @@ kv::MemoryOptions memory_options(const Document& scenario, const ServedMemory& s
   const kv::StrategyTraits traits = kv::traits_of_strategy(strategy);
   kv::MemoryOptions options;
   options.capacity = s.usable;
-  options.block_size = traits.blocks ? scenario.tokens("kv_cache.block_size") : Tokens(1);
+  options.block_size = s.blocks.block_size;
   options.max_model_len = s.max_model_len;
   options.longest_chunk = s.longest_chunk;
-  if (traits.blocks) options.tables = block_tables(s);
+  options.tables = s.blocks.tables;
+  options.block_pieces = s.blocks.block_pieces();
   if (traits.regions) {
     options.reservation = scenario.choice("kv_cache.reservation");
     options.placement = scenario.choice("kv_cache.placement");

@@ -9,6 +9,7 @@
 #include "sim/model/kv_geometry.h"
 #include "sim/model/memory_budget.h"
 #include "sim/scenario/document.h"
+#include "sim/serving/block_layout.h"
 #include "sim/serving/replica.h"
 
 namespace blockyard::serving {
@@ -20,15 +21,17 @@ struct ServedMemory {
   Tokens max_model_len;
   model::ElementType kv_dtype = model::ElementType::bf16;
   model::MemoryBudget budget;
+  BlockLayout blocks;
   Tokens usable;         // of the pool
   Tokens longest_chunk;  // most tokens that a request gets in a step
 };
 
 [[nodiscard]] kv::MemoryOptions memory_options(const scenario::Document& scenario, const ServedMemory& served);
 
-// vAttention's measurements on A100, in kv_cache.map_cost and unmap_cost: auto. Pages of 2 MiB by CUDA's own calls
-// (map and set access 2 + 38 us, unmap 34 us), smaller ones by its changed driver (8 to 9 us and 2 to 4 us). Source:
-// Prabhu et al., vAttention, ASPLOS 2025, table 3.
+// kv_cache.map_cost and unmap_cost: auto. Assumed, after vAttention's measurements on an A100 (Prabhu et al., ASPLOS
+// 2025, table 3): pages of 2 MiB by CUDA's own calls, map 2 + set access 38 us and unmap 34 us; smaller ones by the
+// driver it changed, map 8 to 9 us and release 2 to 4 us. Other GPUs and drivers need figures of their own. Pages are
+// created beforehand, and no call is hidden behind a step as vAttention's background thread hides them.
 [[nodiscard]] MemoryTimes memory_times(const scenario::Document& scenario, const ServedMemory& served);
 
 }  // namespace blockyard::serving

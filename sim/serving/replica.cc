@@ -27,9 +27,7 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
     memory_->listen([this](const MemoryChange& change) { options_.memory_changed(now_, change); });
 }
 
-void Replica::tell_memory() {
-  collector_->set_memory(memory_->partition(), memory_->largest_free().count() * memory_->pieces_per_token());
-}
+void Replica::tell_memory() { collector_->set_memory(memory_->partition(), memory_->largest_free_pieces()); }
 
 void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
   collector_->advance(now);
@@ -181,9 +179,10 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
     time.admitted(record(id), now, collector_->records()[index_of(id)].arrival);
   }
   for (const RequestId id : batch.resumed) time.resumed(record(id), now, false);
-  for (const RequestId id : batch.preempted) {
-    collector_->preempted(record(id), now, false);
-    time.preempted(record(id), now, SimTime(0));
+  for (std::size_t i = 0; i < batch.preempted.size(); ++i) {
+    const metrics::RecordId id = record(batch.preempted[i]);
+    collector_->preempted(id, now, false);
+    time.preempted(id, now, std::nullopt, record(batch.preempted_for[i]));
   }
   record_swaps(now, batch);
   for (const sched::Finish& ignored : batch.ignored) {
@@ -210,7 +209,7 @@ void Replica::record_swaps(SimTime now, const sched::Batch& batch) {
   for (const sched::Swap& swap : batch.swapped_out) {
     if (swap.cause != SwapCause::more) {
       collector_->preempted(record(swap.request), now, true);
-      time.preempted(record(swap.request), now, std::max(SimTime(0), batch.held_until - now));
+      time.preempted(record(swap.request), now, std::max(SimTime(0), batch.held_until - now), record(swap.beneficiary));
     }
     collector_->swapped_out(swap.cause, swap.blocks, Bytes(swap.blocks.count() * options_.block_bytes));
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/sched/schedulers.h"
 #include "sim/serving/client_options.h"
 #include "sim/serving/generate_options.h"
 #include "sim/workload/max_tokens.h"
@@ -114,6 +115,10 @@ bool asks_samples(const Document& scenario) {
                                       scenario.choice("workload.trace.format"));
 }
 
+bool splits_samples(const Document& scenario) {
+  return asks_samples(scenario) && !sched::traits_of(scenario.choice("engine.scheduler")).can_fork;
+}
+
 Requests make_requests(const Document& scenario, Tokens max_model_len, workload::ContentStore* contents,
                        Diagnostics& errors) {
   const std::size_t before = errors.list().size();
@@ -137,6 +142,10 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
   }
   if (requests.trace != nullptr && !asks_samples(scenario))
     requests.source = workload::expect_one_sample(std::move(requests.source));
+  if (splits_samples(scenario)) {
+    requests.source = workload::request_of_each_sample(std::move(requests.source), contents);
+    requests.expected.reset();
+  }
   requests.source = workload::with_max_tokens(std::move(requests.source), rule);
   return requests;
 }

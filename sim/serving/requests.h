@@ -34,6 +34,9 @@ struct RequestsOverride {
 // May a request become several sequences (parallel samples, beams), likewise?
 [[nodiscard]] bool asks_samples(const scenario::Document& scenario);
 
+// Does the engine make a request of each sample?
+[[nodiscard]] bool splits_samples(const scenario::Document& scenario);
+
 // Adds what is wrong to `errors`; then the source may be null. `contents`: where ids of prompt blocks go; nullptr: they
 // are not kept.
 [[nodiscard]] Requests make_requests(const scenario::Document& scenario, Tokens max_model_len,

@@ -11,6 +11,8 @@ namespace {
 
 void note_what_was_read(const workload::TraceSource& trace, std::vector<std::string>& notes) {
   const workload::ReadReport& r = trace.report();
+  // A trace that reads as it stands is not spoken of: its exported requests are the same workload.
+  if (r.dropped() == 0 && r.bad_rows == 0 && r.untimed == 0 && r.out_of_order == 0) return;
   std::string note = fmt::format("trace format {}: {} rows read", r.format, r.rows);
   for (std::size_t i = 0; i < workload::kDropReasons; ++i) {
     if (r.dropped_by_reason[i] > 0)
@@ -34,6 +36,8 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
        fmt::format("their prompts reach engine.max_model_len = {}", admission.max_model_len.count()));
   warn(metrics::RejectReason::never_fits, "the KV pool could never hold them (kv_cache.budget)");
   warn(metrics::RejectReason::queue_full, "the queue was full (admission.max_queue)");
+  warn(metrics::RejectReason::over_length, "their prompt + max_tokens exceed engine.max_model_len");
+  warn(metrics::RejectReason::rate_limited, "their tenant's rate was used up (admission.rate_limit)");
 }
 
 // Rows of a trace that go beyond the model: none is lost uncounted.
@@ -63,9 +67,10 @@ Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& 
 }
 
 void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
-  if (a.tier_paths == nullptr || summary.makespan_s == 0) return;
+  if (a.tier_paths == nullptr) return;
   metrics::PrefixCacheWork& work = *summary.prefix_cache_work;
   work.block = Bytes(a.replica.block_bytes);
+  if (summary.makespan_s == 0) return;
   const auto use = [&](const cost::HostLink& link) {
     return metrics::PrefixCacheWork::LinkUse{to_seconds(link.busy(cost::Direction::out, end)) / summary.makespan_s,
                                              to_seconds(link.busy(cost::Direction::in, end)) / summary.makespan_s};
@@ -119,7 +124,12 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   a.metrics.window_to = window_to;
   if (!control.time_series) a.metrics.timeseries_interval = SimTime(0);
   metrics::Collector collector(a.metrics);
+  const bool events = scenario.boolean("output.events");
   if (control.time_series) collector.time().keep_rows();
+  if (control.time_series && events) {
+    collector.time().keep_events();
+    a.scheduler->name_beneficiaries();
+  }
   if (control.memory_changed) {
     a.replica.memory_changed = [&, piece = Bytes(a.metrics.slot_bytes)](SimTime now, const MemoryChange& change) {
       control.memory_changed(now, change, piece);
@@ -151,6 +161,14 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   if (!end.stopped.empty()) summary.identity.notes.push_back("the run was stopped by " + end.stopped);
   warn_of_rejections(a.admission, summary);
   note_too_long(a.admission, end.cut, summary);
+  if (end.truncated > 0) {
+    summary.identity.notes.push_back(fmt::format(
+        "{} prompts were cut to fit with max_tokens into engine.max_model_len (admission.over_length)", end.truncated));
+  }
+  if (const auto& log = collector.time().events(); log && log->left_out() > 0) {
+    summary.warnings.push_back(
+        fmt::format("events.csv ends after {} events; {} more are left out", log->events().size(), log->left_out()));
+  }
   for (const std::string& key : scenario.unused()) {
     summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
   }

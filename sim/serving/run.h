@@ -19,7 +19,7 @@ namespace blockyard::serving {
 struct RunControl {
   // Asked now and then; false ends the run with what is done. `expected` = requests there will be, where known.
   std::function<bool(const RunProgress&, std::optional<std::int64_t> expected)> go_on{};
-  bool time_series = false;                    // keep the rows of timeseries.csv, and of each request's time
+  bool time_series = false;                    // keep what `--out` writes: time series, each request's time, events
   const cost::Constants* constants = nullptr;  // in place of the scenario's
   const RequestsOverride* requests = nullptr;  // in place of the scenario's workload
   // Is told of each change of the pool, with the bytes of a piece of its partition. Asked for, the run walks every

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/sched/scheduler.h"
+#include "sim/workload/byte_source.h"
 
 namespace blockyard::serving {
 namespace {
@@ -17,7 +18,8 @@ Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSourc
       memory_(&memory),
       collector_(&collector),
       contents_(contents),
-      clients_(clients) {}
+      clients_(clients),
+      rate_limiter_(admission.rate_limit) {}
 
 RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   RunEnd result;
@@ -28,7 +30,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   }
   if (time_limit_) events_.push(*time_limit_, kTimeUpRank, TimeUp{});
   std::int64_t events = 0;
-  while (!events_.empty()) {
+  while (!events_.empty() && !read_interrupted_) {
     const auto event = events_.pop();
     if (std::holds_alternative<TimeUp>(event.payload)) {
       if (is_over()) break;
@@ -66,6 +68,8 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       break;
     }
   }
+  result.interrupted = result.interrupted || read_interrupted_;
+  result.truncated = truncated_;
   result.cut = cut_;
   // Steps that were run through at once are no events.
   result.end = std::max(result.end, replica_->reached());
@@ -89,7 +93,12 @@ bool Simulation::is_over() {
 bool Simulation::refill() {
   if (next_ < buffered_) return true;
   next_ = 0;
-  buffered_ = requests_->read(buffer_);
+  buffered_ = 0;
+  try {
+    buffered_ = requests_->read(buffer_);
+  } catch (const workload::ReadInterrupted&) {
+    read_interrupted_ = true;
+  }
   return buffered_ > 0;
 }
 
@@ -137,7 +146,8 @@ void Simulation::let_clients_act(SimTime now) {
   clients_pending_ = next;
 }
 
-void Simulation::let_in(SimTime now, const workload::Request& request) {
+void Simulation::let_in(SimTime now, const workload::Request& sent) {
+  const workload::Request request = fitted(sent);
   ++arrived_;
   if (request.delay >= SimTime(0)) ++with_delay_;
   const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens, request.samples);
@@ -157,9 +167,9 @@ void Simulation::let_in(SimTime now, const workload::Request& request) {
   if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
   replica_->arrive(now, id, request);
   if (admission_.abandon_after) {
-    const SimTime sent = request.arrival;
+    const SimTime since = request.arrival;
     const SimTime until =
-        *admission_.abandon_after < kNever - sent ? std::max(now, sent + *admission_.abandon_after) : kNever;
+        *admission_.abandon_after < kNever - since ? std::max(now, since + *admission_.abandon_after) : kNever;
     if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
     patience_.emplace_back(until, id);
   }
@@ -192,14 +202,36 @@ void Simulation::step(SimTime now) {
   step_pending_ = true;
 }
 
-metrics::RejectReason Simulation::why_rejected(const workload::Request& request) const {
+workload::Request Simulation::fitted(workload::Request request) {
+  if (admission_.over_length != OverLength::truncate) return request;
+  const Tokens room = std::max(Tokens(1), admission_.max_model_len - request.max_tokens);
+  if (request.prompt_tokens <= room) return request;
+  ++truncated_;
+  request.prompt_tokens = room;
+  // What it shared with others was its beginning.
+  request.content = workload::ContentId::none;
+  request.session = 0;
+  request.prefix = 0;
+  request.prefix_tokens = 0;
+  return request;
+}
+
+// A request turned away for another reason takes nothing from its tenant's rate.
+metrics::RejectReason Simulation::why_rejected(const workload::Request& request) {
   if (request.prompt_tokens > admission_.longest_prompt) return metrics::RejectReason::prompt_too_long;
+  if (admission_.over_length == OverLength::reject &&
+      request.prompt_tokens + request.max_tokens > admission_.max_model_len) {
+    return metrics::RejectReason::over_length;
+  }
   if (admission_.max_queue && replica_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
-  if (!admission_.reject_never_fits) return metrics::RejectReason::none;
+  if (admission_.reject_never_fits && never_fits(request)) return metrics::RejectReason::never_fits;
+  return rate_limiter_.admit(request) ? metrics::RejectReason::none : metrics::RejectReason::rate_limited;
+}
+
+bool Simulation::never_fits(const workload::Request& request) const {
   const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
-  if (request.samples > admission_.seats || !memory_->why_never(need).empty()) return metrics::RejectReason::never_fits;
-  const bool fits = memory_->whole_demand(need) + admission_.watermark_grains <= memory_->total_grains();
-  return fits ? metrics::RejectReason::none : metrics::RejectReason::never_fits;
+  if (request.samples > admission_.seats || !memory_->why_never(need).empty()) return true;
+  return memory_->whole_demand(need) + admission_.watermark_grains > memory_->total_grains();
 }
 
 }  // namespace blockyard::serving

@@ -19,11 +19,18 @@
 #include "sim/metrics/collector.h"
 #include "sim/serving/clients.h"
 #include "sim/serving/prompt_contents.h"
+#include "sim/serving/rate_limiter.h"
 #include "sim/serving/replica.h"
 #include "sim/serving/run_limits.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::serving {
+
+// What becomes of a request whose prompt + max_tokens exceed max_model_len.
+//   clip      it generates as far as the limit, as in the engine; a prompt that leaves no room is rejected
+//   reject    it is turned away, as by the engine's HTTP server
+//   truncate  its prompt loses its beginning, down to one token; what max_tokens still exceeds is clipped
+enum class OverLength { clip, reject, truncate };
 
 struct AdmissionOptions {
   Tokens max_model_len;                   // as the engine is told
@@ -33,7 +40,9 @@ struct AdmissionOptions {
   std::optional<std::int64_t> max_queue;  // waiting requests; one more is rejected
   bool reject_never_fits = true;          // false: such a request waits, as in the engine
   std::int64_t watermark_grains = 0;
-  bool arrivals_overtake = false;        // the order of the queue may put an arrival before all who wait
+  bool arrivals_overtake = false;  // the order of the queue may put an arrival before all who wait
+  OverLength over_length = OverLength::clip;
+  RateLimit rate_limit;
   SimTime front_end;                     // what a request takes from its client to the engine
   std::optional<SimTime> abandon_after;  // a client leaves that has waited this long without a first token
 };
@@ -59,6 +68,7 @@ struct RunEnd {
   bool interrupted = false;
   std::string stuck;            // why no progress was possible, "" if all went well
   std::int64_t cut = 0;         // requests let in whose prompt and output together are longer than any sequence may be
+  std::int64_t truncated = 0;   // prompts that lost their beginning
   std::int64_t with_delay = 0;  // requests that state a delay after an answer, whether or not it was waited for
   std::string stopped;          // which limit ended it, "" if none did
 };
@@ -73,9 +83,9 @@ class Simulation {
   // `go_on` is asked after the first event, every few thousand more, and told of the end; false ends the run with what
   // is done.
   RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
-  // Is told of every arrival, before it is let in.
   // Ends the run early. With a limit that counts ends, the replica tells of them.
   void limit(const RunLimits& limits);
+  // Is told of every arrival, before it is let in.
   void listen(ArrivalListener listener) { listener_ = std::move(listener); }
 
  private:
@@ -98,11 +108,14 @@ class Simulation {
   void deliver(SimTime now);
   void hear_of_ends();
   void let_clients_act(SimTime now);
-  void let_in(SimTime now, const workload::Request& request);
+  void let_in(SimTime now, const workload::Request& sent);
   void step(SimTime now);
   [[nodiscard]] bool help_is_due() const;
   void abandon(SimTime now);
-  [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request) const;
+  [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request);
+  [[nodiscard]] bool never_fits(const workload::Request& request) const;
+  // The request as it is let in: under OverLength::truncate its prompt may be shorter.
+  [[nodiscard]] workload::Request fitted(workload::Request request);
 
   AdmissionOptions admission_;
   workload::RequestSource* requests_;
@@ -125,6 +138,9 @@ class Simulation {
       patience_;  // when it ends, in order of arrival; an event is pending for the first
   std::int64_t cut_ = 0;
   std::int64_t arrived_ = 0;
+  std::int64_t truncated_ = 0;
+  bool read_interrupted_ = false;
+  RateLimiter rate_limiter_;
   std::int64_t with_delay_ = 0;
 };
 

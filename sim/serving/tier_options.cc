@@ -52,6 +52,7 @@ TierSetup tier_setup(const Document& scenario, TierPathsOptions paths, cost::Cos
                              made.capacity.count(), kMostBlocks.count()));
       continue;
     }
+    if (made.capacity == Blocks(0)) continue;  // nothing fits
     made.write = write_rule(scenario.choice(section + "write"));
     made.policy = kv::find_eviction(scenario.choice(section + "eviction"));
     made.options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));

@@ -61,11 +61,10 @@ class FileBytes final : public ByteSource {
 
  private:
   std::size_t read_file(std::span<char> out) const {
-    for (;;) {
-      const ssize_t count = ::read(descriptor_, out.data(), out.size());
-      if (count >= 0) return static_cast<std::size_t>(count);
-      if (errno != EINTR) throw BrokenInput(fmt::format("cannot be read: {}", std::strerror(errno)));
-    }
+    const ssize_t count = ::read(descriptor_, out.data(), out.size());
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno == EINTR) throw ReadInterrupted();
+    throw BrokenInput(fmt::format("cannot be read: {}", std::strerror(errno)));
   }
 
   int descriptor_;
@@ -151,6 +150,7 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
     file = std::make_unique<FileBytes>(STDIN_FILENO, false);
   } else {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 && errno == EINTR) throw ReadInterrupted();  // nobody had the other end of a FIFO open
     if (descriptor < 0) throw InputError({name}, fmt::format("cannot be opened: {}", std::strerror(errno)));
     file = std::make_unique<FileBytes>(descriptor, true);
     struct stat status{};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -14,6 +15,12 @@ namespace blockyard::workload {
 class BrokenInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// A signal came while a read waited for bytes: the program has been asked to stop.
+class ReadInterrupted : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted while it waited for input"; }
 };
 
 class ByteSource {

@@ -48,6 +48,32 @@ class LogNormal final : public LengthDistribution {
   Tokens max_;
 };
 
+// 1, 2, 3, ... with P(n) = (1 - 1/mean)^(n-1) / mean: a token is the last with the same chance each time, so that what
+// is left never depends on what has been. Its coefficient of variation is sqrt(1 - 1/mean).
+class Geometric final : public LengthDistribution {
+ public:
+  explicit Geometric(const LengthSpec& spec) : log_survival_(std::log1p(-1 / spec.mean)), max_(longest(spec)) {}
+
+  static void check(const LengthSpec& spec, Diagnostics& errors) {
+    if (!(spec.mean >= 1 && spec.mean <= static_cast<double>(kLongestLength))) {
+      errors.add({}, fmt::format("mean: found {}, expected 1 to {} tokens", spec.mean, kLongestLength));
+    }
+  }
+
+  // Inverse transform: P(length > n) = (1 - 1/mean)^n.
+  void draw(RandomStream& stream, std::span<Tokens> out) override {
+    for (Tokens& length : out) {
+      const double survived = std::log1p(-stream.uniform()) / log_survival_;
+      const double exact = std::min(1 + std::floor(survived), static_cast<double>(kLongestLength));
+      length = clamped(Tokens(static_cast<std::int64_t>(exact)), max_);
+    }
+  }
+
+ private:
+  double log_survival_;  // -inf for a mean of 1: every draw is 1
+  Tokens max_;
+};
+
 class Uniform final : public LengthDistribution {
  public:
   explicit Uniform(const LengthSpec& spec) : low_(spec.low), high_(spec.high), max_(longest(spec)) {}
@@ -88,11 +114,14 @@ std::unique_ptr<LengthDistribution> make(const LengthSpec& spec) {
 }
 
 constexpr std::array<std::string_view, 2> kMeanAndCv{"mean", "cv"};
+constexpr std::array<std::string_view, 1> kMean{"mean"};
 constexpr std::array<std::string_view, 2> kLowAndHigh{"low", "high"};
 constexpr std::array<std::string_view, 1> kValue{"value"};
-constexpr std::array<LengthEntry, 3> kDistributions{{
+constexpr std::array<LengthEntry, 4> kDistributions{{
     {"lognormal", "many short, few long: by mean and coefficient of variation", kMeanAndCv, LogNormal::check,
      make<LogNormal>},
+    {"geometric", "as if each token were the last with the same chance: by mean", kMean, Geometric::check,
+     make<Geometric>},
     {"uniform", "every length from low to high, both included", kLowAndHigh, Uniform::check, make<Uniform>},
     {"constant", "always the same length", kValue, Constant::check, make<Constant>},
 }};

@@ -49,7 +49,41 @@ class OneSample final : public RequestSource {
   std::unique_ptr<RequestSource> source_;
 };
 
+class EachSample final : public RequestSource {
+ public:
+  EachSample(std::unique_ptr<RequestSource> source, ContentStore* contents)
+      : source_(std::move(source)), contents_(contents) {}
+
+  std::size_t read(std::span<Request> out) override {
+    std::size_t count = 0;
+    while (count < out.size()) {
+      if (left_ == 0 && source_->read({&current_, 1}) == 0) break;
+      const bool first = left_ == 0;
+      if (first) left_ = current_.samples;
+      out[count] = current_;
+      out[count].samples = 1;
+      // Each gives back its own when it ends.
+      if (!first && current_.content != ContentId::none) out[count].content = contents_->put(content_);
+      if (first && current_.content != ContentId::none) content_ = contents_->at(current_.content);
+      ++count;
+      --left_;
+    }
+    return count;
+  }
+
+ private:
+  std::unique_ptr<RequestSource> source_;
+  ContentStore* contents_;
+  Request current_;
+  Content content_;  // of current_
+  std::int32_t left_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<RequestSource> request_of_each_sample(std::unique_ptr<RequestSource> source, ContentStore* contents) {
+  return std::make_unique<EachSample>(std::move(source), contents);
+}
 
 std::unique_ptr<RequestSource> with_samples(std::unique_ptr<RequestSource> source, std::int32_t samples) {
   return std::make_unique<SamplesEdit>(std::move(source), samples);

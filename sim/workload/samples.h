@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "sim/workload/content_store.h"
 #include "sim/workload/request.h"
 
 namespace blockyard::workload {
@@ -14,6 +15,11 @@ namespace blockyard::workload {
 
 // Throws InputError at a request that asks for more than one.
 [[nodiscard]] std::unique_ptr<RequestSource> expect_one_sample(std::unique_ptr<RequestSource> source);
+
+// Makes a request of each sample, side by side, all else alike, as vLLM 0.6.6 does. `contents` holds what their prompts
+// say; nullptr: they are not kept.
+[[nodiscard]] std::unique_ptr<RequestSource> request_of_each_sample(std::unique_ptr<RequestSource> source,
+                                                                    ContentStore* contents);
 
 // May the trace ask for more than one? True if its columns, or the keys of its first record, have `n`; false for
 // standard input, which can be read only once, and for a file that open_trace would refuse. `format` as in

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BLOCKYARD = ""
@@ -69,7 +70,7 @@ class TheProgram(unittest.TestCase):
             out = self.folder / name
             done = blockyard("run", self.scenario, "--json", "--out", out)
             self.assertEqual(done.returncode, 0, done.stderr)
-            outputs.append([done.stdout] + [(out / f).read_bytes() for f in ("summary.json", "requests.csv", "timeseries.csv")])
+            outputs.append([done.stdout] + [(out / f).read_bytes() for f in ("summary.json", "requests.csv", "timeseries.csv", "events.csv")])
         self.assertEqual(outputs[0], outputs[1])
         self.assertEqual(json.loads(outputs[0][0]), json.loads(outputs[0][1]))
 
@@ -77,6 +78,53 @@ class TheProgram(unittest.TestCase):
         done = blockyard("run", self.scenario, "--out", self.folder / "out")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len((self.folder / "out/requests.csv").read_text().splitlines()), 201)
+
+    def test_explain_tells_a_request_from_the_files_of_a_run(self):
+        out = self.folder / "explained"
+        short = ("--set", "kv_cache.budget=80 blocks")  # memory for a few requests only
+        done = blockyard("run", self.scenario, *short, "--json", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(json.loads(done.stdout)["preemption"]["count"], 0)
+        worst = blockyard("explain", out, "--worst", "2", "--by", "stall", "--json")
+        self.assertEqual(worst.returncode, 0, worst.stderr)
+        stories = json.loads(worst.stdout)["requests"]
+        self.assertEqual(len(stories), 2)
+        for story in stories:
+            self.assertGreater(len(story["preemptions"]), 0)
+            self.assertAlmostEqual(sum(story["time_ledger"].values()), story["e2e_s"], places=9)
+            self.assertIsNotNone(story["preemptions"][0]["for_request"])
+        one = blockyard("explain", out, "--request", str(stories[0]["request"]))
+        self.assertEqual(one.returncode, 0, one.stderr)
+        self.assertIn("is preempted", one.stdout)
+        for wrong in (["--request", "200"], ["--request", "x"], [], ["--worst", "0"], ["--worst", "1", "--by", "tpot"]):
+            self.assertEqual(blockyard("explain", out, *wrong).returncode, 2, wrong)
+        self.assertEqual(blockyard("explain", self.folder / "absent", "--request", "1").returncode, 2)
+        done = blockyard("run", self.scenario, "--set", "output.events=false", "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = blockyard("explain", out, "--request", "1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("output.events=true", done.stderr)
+
+    def test_ctrl_c_while_a_trace_is_awaited_writes_what_is_done(self):
+        fifo = self.folder / "fifo.csv"
+        os.mkfifo(fifo)
+        text = SCENARIO[:SCENARIO.index("workload:")] + f"workload: {{trace: {{file: {fifo}, format: blockyard}}}}\n"
+        waiting = self.write("fifo.yaml", text)
+        child = subprocess.Popen([BLOCKYARD, "run", waiting, "--json"], stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        with open(fifo, "w") as writer:
+            writer.write("arrival_s,prompt_tokens,output_tokens\n0,10,5\n")
+            writer.flush()
+            asleep = 0  # looks in a row at which it waited for more
+            while asleep < 5 and child.poll() is None:
+                state = pathlib.Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].split()[0]
+                asleep = asleep + 1 if state == "S" else 0
+                time.sleep(0.05)
+            child.send_signal(signal.SIGINT)
+            out, err = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 130, err)
+        if out:
+            self.assertTrue(json.loads(out)["interrupted"])
 
     def test_a_setting_is_as_good_as_the_file(self):
         by_setting = blockyard("run", self.scenario, "--json", "--set", "seed=8")
@@ -257,7 +305,7 @@ class TheProgram(unittest.TestCase):
         many = self.write("many.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n" + rows)
         done = blockyard("calibrate", self.scenario, "--measured", many, "--fit", "front_end", "--out",
                          self.folder / "no-such-folder" / "c.yaml")
-        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertIn("no-such-folder", done.stderr)
 
     def test_list_names_what_scenarios_use(self):

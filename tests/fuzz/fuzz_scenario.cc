@@ -34,6 +34,7 @@ scenario::Vocabulary vocabulary() {
           .reservations = words({"max_model_len", "grow"}),
           .placements = words({"buddy", "first_fit"}),
           .evictions = words({"lru", "opt"}),
+          .cache_admissions = words({"always"}),
           .kv_dtypes = words({"bf16", "fp8"}),
           .preemption_modes = words({"recompute", "swap"}),
           .victims = words({"engine", "latest"}),

@@ -175,8 +175,8 @@ TEST_CASE("tokens a page holds are those of vAttention") {
 TEST_CASE("pages of virtual memory: tail, padding, and pages kept for the next sequence") {
   const PageGeometry geometry(Bytes(64), {{20, 1}});
   Virtual memory(10, geometry, true);
-  CHECK(memory.pieces_per_token() == 5);
   CHECK(memory.capacity() == Tokens(32));
+  CHECK(memory.largest_free_pieces() == 160);
   REQUIRE(memory.admit(SequenceId{0}, need_of(4, 3), Tokens(4)) == Grant::granted);
   CHECK(memory.take_work().pages_mapped == 2);
   MemoryPartition p = memory.partition();

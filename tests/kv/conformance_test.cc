@@ -77,8 +77,16 @@ Choice random_choice(const std::string& strategy, const std::string& reservation
   const int kind = *rc::gen::inRange(0, 3);
   if (kind == 1) c.options.contents = &nothing_shared;
   if (kind == 2) {
-    c.options.tables = one_of<std::vector<BlockTables>>(
-        {{{Tokens(5), 1}}, {{Tokens(0), 1}, {Tokens(16), 2}}, {{Tokens(1), 1}, {Tokens(0), 1}, {Tokens(23), 1}}});
+    // Windows alone, with full attention, shorter than a block; pages of unlike layers; recurrent state.
+    const Tokens b = c.options.block_size;
+    c.options.tables =
+        one_of<std::vector<BlockTables>>({{{Tokens(5), 1, b, 1}},
+                                          {{Tokens(0), 1, b, 3}, {Tokens(16), 2, b, 5}},
+                                          {{Tokens(1), 1, b, 2}, {Tokens(0), 1, b, 3}, {Tokens(23), 1, b, 1}},
+                                          {{Tokens(0), 1, b + b, 1}, {Tokens(7), 3, b, 8}},
+                                          {{Tokens(0), 1, b, 3}, {Tokens(0), 2, Tokens(0), 5}},
+                                          {{Tokens(9), 1, b, 3}, {Tokens(0), 1, Tokens(0), 3}}});
+    c.options.block_pieces = 3 * b.count();
     c.options.longest_chunk = kMaxModelLen;
   }
   return c;

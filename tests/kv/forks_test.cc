@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -19,6 +20,11 @@ using namespace blockyard::kv;
 namespace {
 
 constexpr Tokens kBlock(4);
+
+class NothingShared final : public ContentSource {
+ public:
+  void content_of(RequestId /*request*/, Content& /*out*/) override {}
+};
 
 SequenceNeed need(std::int64_t prompt, std::int64_t end, std::int64_t width) {
   return {Tokens(prompt), Tokens(end), Tokens(end), width, RequestId{}};
@@ -79,8 +85,16 @@ class NaiveTables {
 }  // namespace
 
 TEST_CASE("pages shared by samples are those of block tables with copy-on-write") {
+  // Counted, and by name in the pool of the prefix cache.
   REQUIRE(rc::check([] {
-    PagedForks memory(Blocks(400), kBlock, std::nullopt);
+    static NothingShared nothing_shared;
+    MemoryOptions options;
+    options.capacity = kBlock * 400;
+    options.block_size = kBlock;
+    options.forks = true;
+    if (*rc::gen::arbitrary<bool>()) options.contents = &nothing_shared;
+    const std::unique_ptr<Allocator> made = make_allocator("paged", options);
+    Allocator& memory = *made;
     std::map<std::uint32_t, NaiveTables> held;
     std::set<std::uint32_t> decoding;
     const auto check = [&] {
@@ -147,6 +161,7 @@ TEST_CASE("pages shared by samples are those of block tables with copy-on-write"
         default:
           if (found != held.end()) {
             memory.release(id);
+            if (*rc::gen::arbitrary<bool>()) memory.forget(id);
             decoding.erase(number);
             held.erase(found);
           }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/kv/naive_arena.h"
+#include "tests/kv/naive_hybrid.h"
 
 namespace blockyard::kv_tests {
 
@@ -54,15 +55,6 @@ std::int64_t NaiveMemory::written() const {
 }
 
 namespace {
-
-template <class Self>
-class Copyable : public NaiveMemory {
- protected:
-  [[nodiscard]] std::unique_ptr<NaiveMemory> clone() const override {
-    return std::make_unique<Self>(static_cast<const Self&>(*this));
-  }
-  void become(const NaiveMemory& other) override { static_cast<Self&>(*this) = static_cast<const Self&>(other); }
-};
 
 class NaiveNone final : public Copyable<NaiveNone> {
  public:
@@ -126,86 +118,6 @@ class NaivePaged final : public Copyable<NaivePaged> {
   std::int64_t block_;
   std::vector<std::int64_t> free_;
   std::map<std::uint32_t, std::vector<std::int64_t>> tables_;
-};
-
-// For each table of each sequence the blocks that it has, by their position.
-class NaiveWindows final : public Copyable<NaiveWindows> {
- public:
-  explicit NaiveWindows(const MemoryOptions& o)
-      : block_(o.block_size.count()), blocks_(o.capacity.count() / o.block_size.count()), tables_(o.tables) {}
-
-  [[nodiscard]] MemoryPartition partition() const override {
-    MemoryPartition p;
-    for (const auto& [n, tables] : held_blocks_) {
-      for (const auto& table : tables) {
-        for (const std::int64_t position : table) {
-          const std::int64_t live = std::min(block_, held_.at(n).written.count() - position * block_);
-          p[MemoryState::live] += live;
-          p[MemoryState::tail] += block_ - live;
-        }
-      }
-    }
-    p[MemoryState::free] = free() * block_;
-    return p;
-  }
-  [[nodiscard]] std::int64_t largest_free() const override {
-    std::int64_t width = 0;
-    for (const auto& t : tables_) width += t.count;
-    return free() / width * block_;
-  }
-
- private:
-  [[nodiscard]] std::int64_t free() const {
-    std::int64_t free = blocks_;
-    for (const auto& [n, tables] : held_blocks_) {
-      for (const auto& table : tables) free -= static_cast<std::int64_t>(table.size());
-    }
-    return free;
-  }
-  bool take(std::uint32_t n, const SequenceNeed&, Tokens first) override {
-    std::int64_t width = 0;
-    for (const auto& t : tables_) width += t.count;
-    held_blocks_[n].resize(static_cast<std::size_t>(width));
-    if (append(n, 0, first.count())) return true;
-    held_blocks_.erase(n);
-    return false;
-  }
-  // A query at position c sees keys from c - window + 1 on; blocks that end before that are freed.
-  bool extend(std::uint32_t n, Tokens total, bool) override {
-    const std::int64_t computed = held_[n].written.count();
-    if (total.count() == computed) return true;
-    const auto before = held_blocks_[n];
-    std::size_t i = 0;
-    for (const auto& t : tables_) {
-      for (std::int64_t k = 0; k < t.count; ++k, ++i) {
-        if (t.window == Tokens(0)) continue;
-        std::erase_if(held_blocks_[n][i], [&](std::int64_t position) {
-          return (position + 1) * block_ <= computed - t.window.count() + 1;
-        });
-      }
-    }
-    if (append(n, computed, total.count())) return true;
-    held_blocks_[n] = before;
-    return false;
-  }
-  bool append(std::uint32_t n, std::int64_t from, std::int64_t to) {
-    const std::int64_t first = (from + block_ - 1) / block_;
-    const std::int64_t end = (to + block_ - 1) / block_;
-    if ((end - first) * static_cast<std::int64_t>(held_blocks_[n].size()) > free()) return false;
-    for (auto& table : held_blocks_[n]) {
-      for (std::int64_t position = first; position < end; ++position) table.push_back(position);
-    }
-    return true;
-  }
-  void give(std::uint32_t n) override {
-    held_blocks_.erase(n);
-    held_.erase(n);
-  }
-
-  std::int64_t block_;
-  std::int64_t blocks_;
-  std::vector<kv::BlockTables> tables_;
-  std::map<std::uint32_t, std::vector<std::vector<std::int64_t>>> held_blocks_;
 };
 
 class NaiveContiguous final : public Copyable<NaiveContiguous> {
@@ -480,7 +392,7 @@ class NaiveVirtual final : public Copyable<NaiveVirtual> {
 
 std::unique_ptr<NaiveMemory> make_reference(std::string_view strategy, const MemoryOptions& options,
                                             const std::vector<kv::PageGeometry::Tensors>& tensors, Bytes page) {
-  if (strategy == "paged" && !options.tables.empty()) return std::make_unique<NaiveWindows>(options);
+  if (strategy == "paged" && !options.tables.empty()) return std::make_unique<NaiveHybrid>(options);
   if (strategy == "paged") return std::make_unique<NaivePaged>(options);
   if (strategy == "contiguous") return std::make_unique<NaiveContiguous>(options);
   if (strategy == "virtual") return std::make_unique<NaiveVirtual>(options, tensors, page);

@@ -54,6 +54,15 @@ class NaiveMemory {
   kv::MemoryWork work_;
 };
 
+template <class Self>
+class Copyable : public NaiveMemory {
+ protected:
+  [[nodiscard]] std::unique_ptr<NaiveMemory> clone() const override {
+    return std::make_unique<Self>(static_cast<const Self&>(*this));
+  }
+  void become(const NaiveMemory& other) override { static_cast<Self&>(*this) = static_cast<const Self&>(other); }
+};
+
 // None for a strategy that has no reference yet.
 std::unique_ptr<NaiveMemory> make_reference(std::string_view strategy, const kv::MemoryOptions& options,
                                             const std::vector<kv::PageGeometry::Tensors>& tensors, Bytes page);

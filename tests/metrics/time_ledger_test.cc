@@ -102,7 +102,7 @@ TEST_CASE("a preempted request waits, computes again, and is skipped") {
   s.end();
   s.ledger.restored(id(0), s.now, true);
   s.begin(ms(2), ms(2));
-  s.ledger.preempted(id(0), s.now, ms(0));
+  s.ledger.preempted(id(0), s.now, std::nullopt);
   s.end();
   s.begin(ms(8), ms(0));
   s.ledger.resumed(id(0), s.now, false);

@@ -144,6 +144,10 @@ TEST_CASE("every row has one name in its group and takes its figure from the sum
   everything.shared_blocks_saved = 0.25;
   everything.prefix_cache_work = {
       {.requests = 10, .requests_hit = 4, .looks = 1, .known_blocks = 100}, 1.5, {{64, 0.5}}};
+  for (const char* name : {"host", "nvme", "remote"}) {
+    everything.prefix_cache_work->ledger.tiers.emplace_back();
+    everything.prefix_cache_work->ledger.tiers.back().name = name;
+  }
   for (const ComparisonRow& r : comparison_rows()) {
     INFO(r.name);
     CHECK(names.emplace(r.group, r.name).second);

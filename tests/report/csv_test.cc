@@ -73,7 +73,7 @@ TEST_CASE("a finished request, worked out") {
   time[metrics::TimeBucket::decode_own] = 1'300'000'001;
   time[metrics::TimeBucket::preempted_waiting] = 50'000'000;
   CHECK(row_of(3, r, time) ==
-        "3,10,100,4,finished,,0.25,1,0.2,1.6,1,0.05,12,0,0.25,0,0,0,0,0,0,0,0,0,1.300000001,0,0,0,0.05,0,0,0\n");
+        "3,10,100,4,finished,,0.25,1,0.2,1.6,1,0.05,12,0,0.25,0,0,0,0,0,0,0,0,0,1.300000001,0,0,0,0.05,0,0,0,0\n");
   CHECK(split(requests_header(), ',').size() == split(row_of(3, r), ',').size());
 }
 

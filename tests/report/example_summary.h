@@ -18,7 +18,7 @@ inline metrics::Summary example_summary() {
   s.arrived = 19'366;
   s.finished = 19'300;
   s.rejected = 41;
-  s.rejected_by_reason = {0, 1, 0, 40, 0};
+  s.rejected_by_reason = {0, 1, 0, 40, 0, 0, 0};
   s.timed_out = 5;
   s.unfinished = 20;
   s.prompt_tokens = 22'361'001;

@@ -103,6 +103,33 @@ TEST_CASE("every documented key is there, with the figure that it names") {
   }
 }
 
+TEST_CASE("tiers below the GPU have their traffic in bytes, and their share of what was looked up") {
+  metrics::Summary s = example_summary();
+  metrics::PrefixCacheWork work;
+  work.block = Bytes(1000);
+  TierLedger host;
+  host.name = "host";
+  host.capacity_blocks = 40;
+  host.used_blocks = 30;
+  host.hit_tokens = s.prefix_cache.looked_up_tokens / 4;
+  host.read_blocks = 7;
+  host.written_blocks = 9;
+  work.ledger.tiers.push_back(host);
+  work.ledger.computed_instead_tokens = 64;
+  work.tier_links.push_back({0.5, 0.25});
+  s.prefix_cache_work = work;
+  const ordered_json j = summary_json(s).at("prefix_cache");
+  const ordered_json& tier = j.at("tiers").at(0);
+  CHECK(tier.at("name") == "host");
+  CHECK(tier.at("capacity_bytes") == 40'000);
+  CHECK(tier.at("used_bytes") == 30'000);
+  CHECK(tier.at("hit_ratio") == 0.25);
+  CHECK(tier.at("read_bytes") == 7'000);
+  CHECK(tier.at("written_bytes") == 9'000);
+  CHECK(tier.at("link").at("out_busy_share") == 0.5);
+  CHECK(j.at("computed_instead_tokens") == 64);
+}
+
 TEST_CASE("sums hold in the file: requests, reasons, shares") {
   const ordered_json j = summary_json(example_summary());
   const auto& r = j["requests"];

@@ -18,7 +18,7 @@ std::vector<Row> tenants_and_scans() {
   for (std::int64_t i = 0; i < 120; ++i) {
     const bool scan = i % 3 == 2;
     rows.push_back({milliseconds(25 * i), scan ? 90 : 40 + 6 * (i / 12), 5,
-                    fmt::format(",{},{}", scan ? 0 : 1 + i % 4, scan ? "scanner" : fmt::format("t{}", i % 2))});
+                    fmt::format(",{},{}", scan ? 0 : 1 + i % 4, scan ? 9 : 1 + i % 2)});
   }
   return rows;
 }
@@ -62,9 +62,9 @@ TEST_CASE("cache rules: second_hit spares conversations from one-shot prompts") 
 }
 
 TEST_CASE("salt: who says the same shares it only within a tenant, or not at all") {
-  const TraceFile trace({{milliseconds(0), 64, 1, ",3,64,a"},
-                         {milliseconds(100), 64, 1, ",3,64,b"},
-                         {milliseconds(200), 64, 1, ",3,64,a"}},
+  const TraceFile trace({{milliseconds(0), 64, 1, ",3,64,1"},
+                         {milliseconds(100), 64, 1, ",3,64,2"},
+                         {milliseconds(200), 64, 1, ",3,64,1"}},
                         ",prefix_id,prefix_tokens,tenant");
   const Sets roomy{"kv_cache.budget=100 blocks"};
   const auto found = [&](const std::string& salt) {

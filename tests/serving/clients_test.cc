@@ -100,6 +100,73 @@ TEST_CASE("who comes to a full queue is turned away") {
   CHECK(result.summary.max_waiting == 2);
 }
 
+TEST_CASE("a request longer than the limit is clipped, turned away, or loses the beginning of its prompt") {
+  // The limit is 100 tokens. 60 + 60 are too many by 20; 120 + 5 leave no room for the prompt alone; 30 + 30 fit.
+  const TraceFile trace({{SimTime(0), 60, 60, ""}, {SimTime(0), 120, 5, ""}, {SimTime(0), 30, 30, ""}});
+  const auto with = [&](const char* policy) {
+    return run(small_engine(trace), {"engine.max_model_len=100", fmt::format("admission.over_length={}", policy)});
+  };
+  const auto rejected = [](const serving::RunResult& result, metrics::RejectReason reason) {
+    return result.summary.rejected_by_reason[static_cast<std::size_t>(reason)];
+  };
+  const serving::RunResult clip = with("clip");
+  CHECK(outcomes(clip) == std::vector<Outcome>{Outcome::finished, Outcome::rejected, Outcome::finished});
+  CHECK(clip.collector.records()[0].generated_tokens == 40);
+  CHECK(rejected(clip, metrics::RejectReason::prompt_too_long) == 1);
+
+  const serving::RunResult reject = with("reject");
+  CHECK(outcomes(reject) == std::vector<Outcome>{Outcome::rejected, Outcome::rejected, Outcome::finished});
+  CHECK(rejected(reject, metrics::RejectReason::over_length) == 1);
+  CHECK(rejected(reject, metrics::RejectReason::prompt_too_long) == 1);
+
+  const serving::RunResult truncate = with("truncate");
+  CHECK(truncate.summary.finished == 3);
+  CHECK(truncate.collector.records()[0].prompt_tokens == 40);
+  CHECK(truncate.collector.records()[0].generated_tokens == 60);
+  CHECK(truncate.collector.records()[1].prompt_tokens == 95);
+  CHECK(truncate.collector.records()[1].generated_tokens == 5);
+  CHECK_THAT(truncate.summary.identity.notes.back(), Catch::StartsWith("2 prompts were cut"));
+}
+
+TEST_CASE("a tenant that sends more than its rate is turned away, its neighbour is not") {
+  std::vector<Row> rows;
+  for (int i = 0; i < 20; ++i) rows.push_back({milliseconds(10 * i), 10, 2, i % 2 == 0 ? ",1" : ",2"});
+  rows.push_back({milliseconds(200), 10, 2, ",1"});
+  // 5 a second each and a bucket of 2: of ten in 0.2 s two come in, and a third as its bucket holds one again at 0.2 s.
+  const TraceFile trace(rows, ",tenant");
+  const serving::RunResult result =
+      run_lawful(trace, {"admission.rate_limit.requests_per_s=5", "admission.rate_limit.burst=0.4 s"});
+  CHECK(result.summary.finished == 5);
+  CHECK(result.summary.rejected_by_reason[static_cast<std::size_t>(metrics::RejectReason::rate_limited)] == 16);
+  CHECK(result.collector.records()[20].outcome == Outcome::finished);
+}
+
+TEST_CASE("a long request at the head is not passed by small ones for ever, but under orders that let it starve") {
+  // The pool holds 100 blocks of 16. The fifth writes 1,600 tokens; its prompt alone takes 98 blocks, and four of one
+  // block each are there before it. More of these keep coming, one every 10 ms that stays for 40. First come, first
+  // served, it comes in as two have left.
+  std::vector<Row> rows(4, Row{SimTime(0), 8, 4, ""});
+  rows.push_back({SimTime(0), 1561, 40, ""});
+  for (int i = 1; i < 300; ++i) rows.push_back({milliseconds(10 * i), 8, 4, ""});
+  const TraceFile trace(rows);
+  const auto wait_of = [&](const char* order) {
+    const serving::RunResult result =
+        run_lawful(trace, {"kv_cache.budget=101 blocks", "engine.scheduler_reserve_full_isl=true", "slo.ttft=1 s",
+                           fmt::format("engine.queue_order={}", order)});
+    CHECK(result.summary.finished == 304);
+    return result.collector.records()[4].admitted;
+  };
+  for (const char* fair_to_all : {"fcfs", "priority", "edf", "fair"}) {
+    INFO(fair_to_all);
+    CHECK(wait_of(fair_to_all) == milliseconds(40));
+  }
+  // Behind every shorter one that comes: until the last has come and there is room.
+  for (const char* starves : {"sjf", "srpt"}) {
+    INFO(starves);
+    CHECK(wait_of(starves) > milliseconds(2900));
+  }
+}
+
 TEST_CASE("a request that nothing can hold stops the engine that takes it, and the run says so") {
   const TraceFile trace({{SimTime(0), 100, 200, ""}, {SimTime(0), 10, 5, ""}});
   const Sets engine{"admission.never_fits=engine"};

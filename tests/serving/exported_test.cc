@@ -34,12 +34,7 @@ class Exported {
 };
 
 Files with_trace(const scenario::Document& scenario, const serving::RequestsOverride* requests) {
-  serving::RunResult result =
-      serving::run(scenario, config_folder(), {.go_on = {}, .time_series = true, .requests = requests});
-  // What was read is said of a trace alone.
-  std::erase_if(result.summary.identity.notes,
-                [](const std::string& note) { return note.starts_with("trace format"); });
-  return files_of(result);
+  return files_of(serving::run(scenario, config_folder(), {.go_on = {}, .time_series = true, .requests = requests}));
 }
 
 void check_replay(const scenario::Document& scenario, const std::string& path) {

@@ -50,14 +50,14 @@ std::shared_ptr<const TraceFile> random_trace(std::int64_t max_model_len, std::i
     const std::int64_t longest = number(0, 9) == 0 ? max_model_len + 2 : std::max<std::int64_t>(1, max_model_len / 2);
     const std::int64_t output = number(1, number(0, 9) == 0 ? max_model_len + 5 : 40);
     const std::int64_t declared = std::max<std::int64_t>(1, output + *rc::gen::element(0, 0, 9, -3));
-    std::string rest = fmt::format(",{},{}", declared, number(0, 2));
+    std::string rest = fmt::format(",{},{},{}", declared, number(0, 2), number(0, 2));
     rest += sessions ? fmt::format(",{},{},{}", number(0, 2), number(1, 3), number(0, max_model_len / 2)) : "";
     rest += several ? fmt::format(",{}", number(1, most_samples)) : "";
     rest += delays ? one_of(",", ",0", ",0.000000001", ",0.01", ",0.025", ",3") : "";
     rows.push_back({arrival, number(1, longest), output, rest});
   }
   const std::string columns =
-      sessions ? ",max_tokens,priority,session,prefix_id,prefix_tokens" : ",max_tokens,priority";
+      sessions ? ",max_tokens,priority,tenant,session,prefix_id,prefix_tokens" : ",max_tokens,priority,tenant";
   return std::make_shared<TraceFile>(rows, columns + (several ? ",n" : "") + (delays ? ",delay_s" : ""));
 }
 
@@ -85,8 +85,9 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 }
 
 // `several`: requests may have several samples, which regions that grow and virtual memory do not hold.
+// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens.
 void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
-                bool several) {
+                bool several, bool states) {
   const std::string strategy = scheduler == "vllm-v0" ? "paged"
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
@@ -105,7 +106,11 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("  long_prefill_token_threshold: {}", *rc::gen::element(0, 0, 5, 17));
   out.add("  scheduler_reserve_full_isl: {}", number(0, 3) == 0);
   out.add("  async_scheduling: {}", number(0, 4) == 0);
-  out.add("  queue_order: {}", one_of("fcfs", "fcfs", "priority"));
+  out.add("  queue_order: {}", scheduler == "vllm-v0"
+                                   ? one_of("fcfs", "priority")
+                                   : one_of("fcfs", "fcfs", "priority", "sjf", "srpt", "edf", "fair"));
+  out.add("  length_prediction_cv: {}", one_of("0", "0.7"));
+  out.add("  deadline_per_priority: {}", one_of("0 s", "50 ms"));
 
   const std::int64_t block_size = *rc::gen::element(1, 3, 16);
   const std::int64_t longest = (max_model_len + block_size - 1) / block_size;  // blocks of the longest sequence
@@ -113,11 +118,12 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("kv_cache:");
   out.add("  strategy: {}", strategy);
   out.add("  block_size: {}", block_size);
-  if (number(0, 1) == 0) {
+  if (states || number(0, 1) == 0) {
     out.add("  budget: {} blocks", blocks);
   } else {
     out.add("  budget: {} tokens", blocks * block_size + number(0, block_size - 1));
   }
+  out.add("  hybrid_kv_cache_manager: {}", one_of("on", "on", "off"));
   out.add("  reservation: {}", one_of("max_model_len", "max_tokens", "pow2", "oracle", several ? "pow2" : "grow",
                                       several ? "oracle" : "grow"));
   out.add("  placement: {}", one_of("buddy", "first_fit", "next_fit", "best_fit", "worst_fit"));
@@ -171,10 +177,14 @@ RandomScenario random_scenario(Loop loop) {
       fmt::format("links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
                   one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),
                   one_of("false", "true"));
-  const std::string scheduler = one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca");
+  const std::string scheduler =
+      one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca", "sarathi", "static");
   const bool prefix_cache_allowed = number(0, 1) == 0;
-  const bool several = !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
-  switch (number(0, 4)) {
+  const bool several = number(0, 2) == 0;
+  const bool beams = several && !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
+  const std::int64_t model = number(0, 6);
+  const bool states = model == 5;
+  switch (model) {
     case 0:
       out.add("model: llama-3-8b\nhardware: {{gpu: h100-80gb-sxm, {}}}", links);
       break;
@@ -187,6 +197,12 @@ RandomScenario random_scenario(Loop loop) {
     case 3:
       out.add("model: qwen2.5-7b\nhardware: {{gpu: l40s, gpu_memory_utilization: 0.8, {}}}", links);
       break;
+    case 4:
+      out.add("model: gpt-oss-20b\nhardware: {{gpu: a100-80gb-sxm, {}}}", links);  // a window of 128 in half its layers
+      break;
+    case 5:
+      out.add("model: qwen3.5-27b\nhardware: {{gpu: a100-80gb-sxm, {}}}", links);  // recurrent states
+      break;
     default:
       out.add("model: llama-3-70b\nhardware: {{gpu: h200-141gb-sxm, tensor_parallel_size: 4, {}}}", links);
   }
@@ -194,7 +210,7 @@ RandomScenario random_scenario(Loop loop) {
   out.add("  max_tokens: {{rule: {}, value: 25, factor: 1.5}}",
           one_of("recorded", "recorded", "true_length", "constant", "factor", "model_limit"));
   if (several) {
-    out.add("  decoding: {}\n  beam_switch: {}", one_of("sample", "beam_search"), one_of("1", "0.3", "0"));
+    out.add("  decoding: {}\n  beam_switch: {}", beams ? "beam_search" : "sample", one_of("1", "0.3", "0"));
     out.add("  n: {}", one_of("recorded", "recorded", "1", "2", "5"));
   }
   const bool generated = number(0, 3) == 0;
@@ -206,11 +222,14 @@ RandomScenario random_scenario(Loop loop) {
   } else {
     add_generated(out, max_model_len);
   }
-  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several);
+  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several, states);
   out.add("admission:");
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));
   out.add("  never_fits: {}", one_of("reject", "reject", "reject", "engine"));
+  out.add("  over_length: {}", one_of("clip", "clip", "reject"));
+  if (number(0, 5) == 0)
+    out.add("  rate_limit: {{requests_per_s: 20, tokens_per_s: {}, burst: 0.3 s}}", number(1, 4000));
   out.add("  abandon_after: {}",
           one_of("never", "never", "never", "never", "never", "never", "1 ns", "10 ms", "35 ms", "0.4 s"));
   if (number(0, 1) == 0) {

@@ -1,4 +1,4 @@
-// Scenarios as texts, run as the program runs them, and what came out: figures, and the bytes of the three files.
+// Scenarios as texts, run as the program runs them, and what came out: figures, and the bytes of the files.
 #pragma once
 
 #include <fmt/format.h>
@@ -57,11 +57,12 @@ inline Workload workload_of(const scenario::Document& scenario) {
   return workload;
 }
 
-// The three files of `--out`.
+// The files of `--out`.
 struct Files {
   std::string summary;
   std::string requests;
   std::string time_series;
+  std::string events;
   bool operator==(const Files&) const = default;
 };
 
@@ -79,8 +80,12 @@ inline Files files_of(const serving::RunResult& result) {
   for (const metrics::TimeSeriesRow& row : result.collector.time_series()) {
     report::append_time_series_row(series, row, result.collector.slot_bytes());
   }
+  fmt::memory_buffer events;
+  if (const auto& log = result.collector.time().events()) {
+    for (const metrics::Event& event : log->events()) report::append_event(events, event);
+  }
   return {report::json_text(report::summary_json(result.summary)), requests_csv(result.collector),
-          fmt::to_string(series)};
+          fmt::to_string(series), fmt::to_string(events)};
 }
 
 // What a row of a trace says; `rest` is appended as it stands (", " and columns beyond the lengths).

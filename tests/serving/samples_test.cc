@@ -108,6 +108,65 @@ TEST_CASE("with ample memory samples run alike on paged and on contiguous memory
   }));
 }
 
+TEST_CASE("samples whose prompts nobody shares run alike with a prefix cache and without") {
+  REQUIRE(rc::check([] {
+    std::vector<Row> rows;
+    const int n = *rc::gen::inRange(1, 20);
+    for (int i = 0; i < n; ++i) {
+      rows.push_back({milliseconds(13 * i), *rc::gen::inRange<std::int64_t>(1, 90),
+                      *rc::gen::inRange<std::int64_t>(1, 90), fmt::format(",{}", *rc::gen::inRange(1, 7))});
+    }
+    const TraceFile trace(rows, ",n");
+    const Sets ample{"kv_cache.budget=65536 tokens", "engine.max_model_len=256", "engine.max_num_seqs=20",
+                     fmt::format("kv_cache.block_size={}", *rc::gen::element(1, 5, 16)),
+                     *rc::gen::element("engine.scheduler=orca", "engine.scheduler=vllm-v1")};
+    const serving::RunResult plain = run(small_engine(trace), ample);
+    const serving::RunResult cached = run(small_engine(trace), with(ample, {"prefix_cache.enable=true"}));
+    RC_ASSERT(requests_csv(cached.collector) == requests_csv(plain.collector));
+    RC_ASSERT(cached.summary.shared_blocks_saved == plain.summary.shared_blocks_saved);
+    RC_ASSERT(share(cached.summary, MemoryState::live).mean_share ==
+              share(plain.summary, MemoryState::live).mean_share);
+    RC_ASSERT(share(cached.summary, MemoryState::tail).mean_share ==
+              share(plain.summary, MemoryState::tail).mean_share);
+  }));
+}
+
+TEST_CASE("samples share a prompt that another request has left in the cache") {
+  // 40 tokens of prompt in blocks of 16, 33 of them the same in both; 10 of output, two samples each. The second finds
+  // 2 blocks of the first one's prompt, computes 8 tokens, and each sample a block of its own for positions 32 to 48.
+  const TraceFile trace({{SimTime(0), 40, 10, ",1,33,2"}, {milliseconds(200), 40, 10, ",1,33,2"}},
+                        ",prefix_id,prefix_tokens,n");
+  const metrics::Summary s =
+      summary_of(small_engine(trace), {"kv_cache.budget=101 blocks", "engine.max_model_len=512"});
+  CHECK(s.prefix_cache.hit_tokens == 32);
+  CHECK(s.prefix_cache.looked_up_tokens == 80);
+  CHECK(s.computed_tokens == 2 * (40 + 2 * 9) - 32);
+  CHECK(s.output_tokens == 40);
+  // While decoding positions 40 to 48: 2 shared blocks, and 1 of each sample's own, 2 from position 48 on.
+  CHECK(s.shared_blocks_saved.has_value());
+}
+
+TEST_CASE("samples in a cache that is short of blocks keep the laws, and the same run step by step") {
+  std::vector<Row> rows;
+  for (int i = 0; i < 40; ++i) {
+    rows.push_back({milliseconds(17 * i), 10 + 37 * i % 120, 1 + 53 * i % 90,
+                    fmt::format(",{},{},{}", i % 3 + 1, 5 + 11 * i % 60, 1 + i % 5)});
+  }
+  const TraceFile trace(rows, ",prefix_id,prefix_tokens,n");
+  const serving::RunControl control{.go_on = {}, .time_series = true};
+  for (const char* const eviction : {"lru", "lfu", "opt", "gdsf"}) {
+    for (const char* const scheduler : {"vllm-v1", "orca"}) {
+      const Sets sets{"kv_cache.budget=60 blocks", "engine.max_model_len=256", "prefix_cache.enable=true",
+                      fmt::format("prefix_cache.eviction={}", eviction), fmt::format("engine.scheduler={}", scheduler)};
+      const metrics::Summary s = summary_of(small_engine(trace), sets);
+      CHECK(s.preemptions > 0);
+      CHECK(s.prefix_cache.hit_tokens > 0);
+      CHECK(files_of(run(small_engine(trace), sets, control)) ==
+            files_of(run(small_engine(trace), with(sets, {"engine.fast_forward=false"}), control)));
+    }
+  }
+}
+
 TEST_CASE("contiguous memory holds a region a sample") {
   const TraceFile trace({{SimTime(0), 10, 20, ""}});
   const metrics::Summary s =
@@ -120,6 +179,27 @@ TEST_CASE("contiguous memory holds a region a sample") {
   CHECK_FALSE(s.shared_blocks_saved);
 }
 
+TEST_CASE("samples that need more regions together than there are slots never fit") {
+  const TraceFile trace({{SimTime(0), 10, 20, ",4"}, {SimTime(0), 10, 20, ",3"}}, ",n");
+  const metrics::Summary s = summary_of(
+      small_engine(trace),
+      with(kSmall, {"kv_cache.strategy=contiguous", "kv_cache.reservation=oracle", "kv_cache.placement=first_fit",
+                    "kv_cache.budget=100 tokens", "engine.max_model_len=64"}));
+  CHECK(s.rejected == 1);  // 4 x 29 slots
+  CHECK(s.finished == 1);
+}
+
+TEST_CASE("vllm-v0 makes a request of each sample") {
+  const TraceFile samples(
+      {{SimTime(0), 40, 10, ",3"}, {milliseconds(15), 25, 30, ",1"}, {milliseconds(15), 9, 2, ",2"}}, ",n");
+  const Row first{SimTime(0), 40, 10, ""};
+  const Row third{milliseconds(15), 9, 2, ""};
+  const TraceFile requests({first, first, first, {milliseconds(15), 25, 30, ""}, third, third});
+  const Sets sets{"engine.scheduler=vllm-v0", "kv_cache.budget=12 blocks", "engine.max_model_len=128"};
+  CHECK(requests_csv(run(small_engine(samples), sets).collector) ==
+        requests_csv(run(small_engine(requests), sets).collector));
+}
+
 TEST_CASE("more samples than seats never fit") {
   const TraceFile trace({{SimTime(0), 10, 20, ",4"}, {SimTime(0), 10, 20, ",3"}}, ",n");
   const metrics::Summary s = summary_of(small_engine(trace), with(kSmall, {"engine.max_num_seqs=3"}));
@@ -129,9 +209,11 @@ TEST_CASE("more samples than seats never fit") {
 
 TEST_CASE("what cannot run several samples says so") {
   const TraceFile trace({{SimTime(0), 10, 20, ""}});
-  const std::string v0 = refusal(small_engine(trace), {"workload.n=2", "engine.scheduler=vllm-v0"});
-  CHECK(v0.find("engine.scheduler: vllm-v0 runs one sample a request here") != std::string::npos);
-  const std::string cached = refusal(small_engine(trace), {"workload.n=2", "prefix_cache.enable=true"});
-  CHECK(cached.find("prefix_cache.enable: not combined with several samples") != std::string::npos);
+  const std::string v0 =
+      refusal(small_engine(trace), {"workload.n=2", "workload.decoding=beam_search", "engine.scheduler=vllm-v0"});
+  CHECK(v0.find("workload.decoding: vllm-v0 runs no beams") != std::string::npos);
+  const std::string cached =
+      refusal(small_engine(trace), {"workload.n=2", "workload.decoding=beam_search", "prefix_cache.enable=true"});
+  CHECK(cached.find("prefix_cache.enable: not combined with beams") != std::string::npos);
   CHECK(refusal(small_engine(trace), {"workload.n=0"}).find("workload.n") != std::string::npos);
 }

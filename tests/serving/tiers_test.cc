@@ -89,10 +89,12 @@ TEST_CASE("tiers: what the GPU had to give up is found in the host tier") {
   CHECK(without.prefix_cache_work->ledger.tiers.empty());
 }
 
-TEST_CASE("tiers: a tier of no size changes nothing but who evicts") {
+TEST_CASE("tiers: a tier of no size is none") {
   const TraceFile trace = conversations();
-  const metrics::Summary without = summary_of(trace, {});
-  const metrics::Summary empty = summary_of(trace, {"prefix_cache.tiers.host.size=0 B"});
+  const metrics::Summary without =
+      summary_of(trace, {"prefix_cache.quota=1"});  // by the same way, without the queue's order
+  const metrics::Summary empty = summary_of(trace, {"prefix_cache.tiers.host.size=1 kB"});
+  CHECK(empty.prefix_cache_work->ledger.tiers.empty());
   CHECK(empty.prefix_cache.hit_tokens == without.prefix_cache.hit_tokens);
   CHECK(empty.makespan_s == without.makespan_s);
 }

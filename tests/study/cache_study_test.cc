@@ -120,7 +120,7 @@ TEST_CASE("answers are found by the next turn of their session, but for the last
 TEST_CASE("a salt keeps tenants apart") {
   const std::string file = written("blockyard_cache_salt.csv",
                                    "arrival_s,prompt_tokens,output_tokens,tenant,prefix_id,prefix_tokens\n"
-                                   "0,64,5,a,3,64\n1,64,5,b,3,64\n2,64,5,a,3,64\n");
+                                   "0,64,5,1,3,64\n1,64,5,2,3,64\n2,64,5,1,3,64\n");
   const auto reused = [&](serving::CacheSalt salt) {
     return kv::ReuseDistances(read_cache_trace(file, {.salt = salt}).references).reused_tokens();
   };

@@ -33,6 +33,13 @@ LengthSpec constant(std::int64_t value) {
   return spec;
 }
 
+LengthSpec geometric(double mean) {
+  LengthSpec spec;
+  spec.distribution = "geometric";
+  spec.mean = mean;
+  return spec;
+}
+
 GeneratorSpec spec_of(std::int64_t requests, LengthSpec prompt, LengthSpec output, std::string process = "poisson",
                       double rate_per_s = 5) {
   GeneratorSpec spec;
@@ -134,6 +141,29 @@ TEST_CASE("constant arrivals stand at k / rate, without drift") {
   CHECK(requests[1].arrival == SimTime(333'333'333));
   CHECK(requests[2].arrival == SimTime(666'666'667));
   CHECK(requests[3000].arrival == SimTime(1'000'000'000'000));
+}
+
+TEST_CASE("geometric lengths: the mean, the share of ones, and no memory") {
+  Generator generator(spec_of(200'000, geometric(20), geometric(1)));
+  std::array<Request, 256> buffer;
+  double sum = 0;
+  double ones = 0;
+  double beyond = 0;  // longer than 20
+  double twice = 0;   // longer than 40
+  while (const std::size_t n = generator.read(buffer)) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto length = static_cast<double>(buffer[i].prompt_tokens.count());
+      sum += length;
+      ones += length == 1 ? 1 : 0;
+      beyond += length > 20 ? 1 : 0;
+      twice += length > 40 ? 1 : 0;
+      REQUIRE(buffer[i].output_tokens == Tokens(1));
+    }
+  }
+  // Standard errors: 19.5 / sqrt(n) = 0.044; sqrt(0.05 x 0.95 / n) = 0.0005; of the ratio about 0.002.
+  CHECK(sum / 200'000 == Approx(20).margin(0.17));
+  CHECK(ones / 200'000 == Approx(0.05).margin(0.002));
+  CHECK(twice / beyond == Approx(std::pow(0.95, 20)).margin(0.008));
 }
 
 TEST_CASE("one distribution never shifts another, and the seed decides all") {

@@ -297,7 +297,7 @@ TEST_CASE("any request of our CSV or JSON lines is read back the same, to the ns
       RC_ASSERT(written.lost.empty());
       TraceOptions by_name;
       by_name.format = format;
-      RC_ASSERT(requests.empty() || read_trace(folder.path("out")).report.format == format);
+      if (!requests.empty()) RC_ASSERT(read_trace(folder.path("out")).report.format == format);
       const std::vector<Request> back = read_trace(folder.path("out"), by_name).requests;
       RC_ASSERT(back.size() == requests.size());
       for (std::size_t i = 0; i < back.size(); ++i) {

@@ -187,11 +187,16 @@ void PagedCached::forget(SequenceId id) {
 std::int64_t PagedCached::decode_demand() const { return static_cast<std::int64_t>(buckets_[cursor_].size()); }
 
 std::int64_t PagedCached::demand(SequenceId id, Tokens total) const {
-  return blocks_for(total, block_size_).count() - static_cast<std::int64_t>(held_[index_of(id)].table.size());
+  const Held& held = held_[index_of(id)];
+  const std::int64_t shared = held.leader != SequenceId::none && total > Tokens(0) ? held.to_share : 0;
+  return blocks_for(total, block_size_).count() - static_cast<std::int64_t>(held.table.size()) - shared;
 }
 
-std::int64_t PagedCached::admission_demand(SequenceId id, const SequenceNeed& /*need*/, Tokens first) const {
+std::int64_t PagedCached::admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const {
   const std::int64_t blocks = blocks_for(first, block_size_).count();
+  if (need.leader != SequenceId::none) {
+    return first > Tokens(0) ? blocks - need.prompt.count() / block_size_.count() : 0;
+  }
   if (index_of(id) >= held_.size()) return blocks;
   return blocks - held_[index_of(id)].hit + held_[index_of(id)].hit_free;
 }
@@ -201,6 +206,12 @@ Grant PagedCached::do_admit(SequenceId id, const SequenceNeed& need, Tokens firs
   if (index_of(id) >= held_.size()) held_.resize(index_of(id) + 1);
   Held& held = held_[index_of(id)];
   held.order = admissions_++;
+  if (need.leader != SequenceId::none) {
+    held.leader = need.leader;
+    held.to_share = static_cast<std::int32_t>(need.prompt.count() / block_size_.count());
+    reach(id, first);
+    return Grant::granted;
+  }
   take_found(held, held.hit);
   if (caching_) count_hits(held);
   share_found(held);
@@ -259,7 +270,7 @@ void PagedCached::share_found(Held& held) {
     }
     return;
   }
-  idle_->set_admission(static_cast<std::int64_t>(held.order));
+  idle_->set_admission(lookups_++);
   idle_->found(held.table, 0, chain_of(held));
   some_.clear();
   for (std::size_t i = held.table.size(); i-- > 0;) {
@@ -317,6 +328,23 @@ std::optional<CacheLedger> PagedCached::cache_ledger() const {
   return ledger;
 }
 
+// Takes part in the leader's prompt.
+void PagedCached::follow_leader(Held& held) {
+  const std::vector<BlockId>& leader = held_[index_of(held.leader)].table;
+  held.table.assign(leader.begin(), leader.begin() + held.to_share);
+  for (const BlockId block : held.table) pool_.share(block);
+  table_blocks_ += held.to_share;
+  held.leader = SequenceId::none;
+}
+
+// Blocks for its first `total` tokens.
+void PagedCached::reach(SequenceId id, Tokens total) {
+  Held& held = held_[index_of(id)];
+  if (held.leader != SequenceId::none && total > Tokens(0)) follow_leader(held);
+  extend(held, demand(id, total));
+  publish(held, total);
+}
+
 // Takes blocks from the free queue; what they held is evicted.
 void PagedCached::extend(Held& held, std::int64_t blocks) {
   table_blocks_ += blocks;
@@ -372,11 +400,8 @@ void PagedCached::tell_entered(const Held& held, std::int32_t first) {
 }
 
 Grant PagedCached::do_grow(SequenceId id, Tokens /*from*/, Tokens to) {
-  const std::int64_t blocks = demand(id, to);
-  if (blocks > available()) return Grant::no_space;
-  Held& held = held_[index_of(id)];
-  extend(held, blocks);
-  publish(held, to);
+  if (demand(id, to) > available()) return Grant::no_space;
+  reach(id, to);
   return Grant::granted;
 }
 
@@ -402,6 +427,7 @@ void PagedCached::give_back_table(Held& held) {
   table_blocks_ -= static_cast<std::int64_t>(held.table.size());
   held.table.clear();
   held.published = 0;
+  held.leader = SequenceId::none;
 }
 
 void PagedCached::do_start_decoding(SequenceId id, Tokens written) {
@@ -447,9 +473,7 @@ Grant PagedCached::do_grow_decoding(std::span<const Growth> others) {
   };
   for (const Growth& growth : others) {
     run_until(order(growth.id));
-    Held& held = held_[index_of(growth.id)];
-    extend(held, demand(growth.id, growth.total));
-    publish(held, growth.total);
+    reach(growth.id, growth.total);
   }
   run_until(UINT64_MAX);
   cursor_ = filling;

@@ -11,6 +11,9 @@
 // twice. With tiers below the GPU (tiers/lower_tiers.h) find_prefix looks on there where the GPU's blocks end; what an
 // admission finds there is fetched, and is findable by others at once, who then wait for its arrival too. Ledger: a
 // block with an owner is live but for its tail; a free block with a content is cached.
+//
+// A sample after the first (SequenceNeed::leader) holds the full blocks of the first one's prompt with it, and blocks
+// of its own from there on, whose content nobody asks for.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +55,10 @@ class PagedCached final : public Allocator {
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
+  // Unshared is what the tables of all owners would hold apart.
+  [[nodiscard]] BlockSharing sharing() const override {
+    return {pool_.capacity() - Blocks(available()), Blocks(table_blocks_)};
+  }
   [[nodiscard]] std::int64_t held_grains(SequenceId id) const override {
     return static_cast<std::int64_t>(held_[index_of(id)].table.size());
   }
@@ -80,13 +87,15 @@ class PagedCached final : public Allocator {
     Path path;
     bool has_path = false;
     std::int32_t path_blocks = 0;
-    std::int32_t hit = 0;        // blocks found by the last find_prefix
-    std::int32_t hit_free = 0;   // of those, free ones
-    std::int32_t looked_up = 0;  // blocks that the last find_prefix would have taken
-    NodeId missing = kNoNode;    // of the first block that it did not find, though it looked
-    std::int64_t looked_at = 0;  // evictions() at that time
-    std::int32_t published = 0;  // blocks of the table that are published, or were found
-    std::uint64_t order = 0;     // of admission
+    std::int32_t hit = 0;                  // blocks found by the last find_prefix
+    std::int32_t hit_free = 0;             // of those, free ones
+    std::int32_t looked_up = 0;            // blocks that the last find_prefix would have taken
+    NodeId missing = kNoNode;              // of the first block that it did not find, though it looked
+    std::int64_t looked_at = 0;            // evictions() at that time
+    std::int32_t published = 0;            // blocks of the table that are published, or were found
+    std::uint64_t order = 0;               // of admission
+    SequenceId leader = SequenceId::none;  // whose blocks it will share; none once it does
+    std::int32_t to_share = 0;             // of them
     RequestId request{};
     ContentOrigin origin;
     bool resumed = false;      // it was admitted before
@@ -125,7 +134,9 @@ class PagedCached final : public Allocator {
   void drop_content(BlockId block);
   void tell_entered(const Held& held, std::int32_t first);
   void look_for_stranded();
+  void follow_leader(Held& held);
   void extend(Held& held, std::int64_t blocks);
+  void reach(SequenceId id, Tokens total);
   void publish(Held& held, Tokens total);
   void take_one(SequenceId id) { extend(held_[index_of(id)], 1); }
   void publish_one(SequenceId id);
@@ -142,6 +153,7 @@ class PagedCached final : public Allocator {
   std::vector<std::vector<SequenceId>> buckets_;  // each in order of admission
   std::size_t cursor_ = 0;                        // (-decode steps) mod block_size
   std::uint64_t admissions_ = 0;                  // so far
+  std::int64_t lookups_ = 0;                      // of them, those that looked for a prefix
   std::int64_t table_blocks_ = 0;                 // sum of the tables' sizes; a shared block counts once a table
   std::int64_t cached_ = 0;                       // free blocks with a content
   std::int64_t evictions_ = 0;

@@ -77,7 +77,7 @@ struct StrategyRow {
 
 std::unique_ptr<Allocator> make_paged(const MemoryOptions& o) {
   const Blocks blocks(o.capacity.count() / o.block_size.count());
-  if (!o.tables.empty()) return std::make_unique<PagedWindows>(blocks, o.block_size, o.tables, o.longest_chunk);
+  if (!o.tables.empty()) return std::make_unique<PagedHybrid>(blocks, o.block_pieces, o.tables, o.longest_chunk);
   if (o.contents == nullptr) return std::make_unique<Paged>(blocks, o.block_size);
   auto made = std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);
   made->set_eviction(o.eviction);
@@ -123,11 +123,13 @@ StrategyTraits traits_of_strategy(std::string_view strategy) { return row_of(kSt
 
 std::unique_ptr<Allocator> make_allocator(std::string_view strategy, const MemoryOptions& options) {
   if (!options.forks) return row_of(kStrategies, strategy).make(options);
-  if (strategy == "paged") {
+  const bool cached = options.contents != nullptr;
+  CHECK_LAW(!cached || !options.beams, "beams on {} with a prefix cache", strategy);
+  if (strategy == "paged" && !cached) {
     return std::make_unique<PagedForks>(Blocks(options.capacity.count() / options.block_size.count()),
                                         options.block_size, options.beams);
   }
-  return std::make_unique<Separate>(row_of(kStrategies, strategy).make(options));
+  return std::make_unique<Separate>(row_of(kStrategies, strategy).make(options), cached);
 }
 
 }  // namespace blockyard::kv

@@ -10,7 +10,7 @@
 #include "sim/kv/allocator/allocator.h"
 #include "sim/kv/allocator/contiguous.h"
 #include "sim/kv/allocator/page_geometry.h"
-#include "sim/kv/allocator/paged_windows.h"
+#include "sim/kv/allocator/paged_hybrid.h"
 #include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
 #include "sim/kv/placement/placement.h"
@@ -20,7 +20,7 @@
 namespace blockyard::kv {
 
 struct MemoryOptions {
-  Tokens capacity;                    // usable slots of the pool; with tables, of one table
+  Tokens capacity;                    // usable slots of the pool; with tables, its blocks x block_size
   Tokens block_size;                  // paged
   Tokens max_model_len;               // contiguous
   std::string_view reservation;       // contiguous: a name of reservations()
@@ -33,10 +33,11 @@ struct MemoryOptions {
   std::int64_t pages = 0;             // virtual: of one GPU
   PageGeometry page_geometry{};       // virtual
   bool keep_pages = true;             // virtual
-  std::vector<BlockTables> tables{};  // paged, without contents: of layers that forget; empty = one table for all
+  std::vector<BlockTables> tables{};  // paged, without contents: of unlike layers; empty = one table for all
+  std::int64_t block_pieces = 0;      // paged, with tables
   Tokens longest_chunk{};             // paged, with tables
-  bool forks = false;                 // requests may become several sequences (not combined with contents)
-  std::optional<BeamModel> beams{};   // with forks: they are beams
+  bool forks = false;                 // requests may become several sequences
+  std::optional<BeamModel> beams{};   // with forks, without contents: they are beams
 };
 
 [[nodiscard]] NameDocs strategies();

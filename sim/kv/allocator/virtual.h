@@ -43,7 +43,9 @@ class Virtual final : public Allocator {
   [[nodiscard]] std::int64_t total_grains() const override { return pages_; }
   [[nodiscard]] MemoryPartition partition() const override;
   [[nodiscard]] Tokens largest_free() const override { return largest_free_; }
-  [[nodiscard]] std::int64_t pieces_per_token() const override { return geometry_.pieces_per_token(); }
+  [[nodiscard]] std::int64_t largest_free_pieces() const override {
+    return largest_free_.count() * geometry_.pieces_per_token();
+  }
   [[nodiscard]] std::int64_t total_pieces() const override { return pages_ * geometry_.pieces_per_page(); }
 
  private:

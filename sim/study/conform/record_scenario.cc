@@ -36,6 +36,10 @@ void refuse_what_the_format_cannot_say(const Document& scenario, Diagnostics& er
   refuse(scheduler != "vllm-v1" && scheduler != "vllm-v0", "engine.scheduler",
          "only vllm-v1 and vllm-v0 have a recorded form");
   refuse(scenario.choice("kv_cache.strategy") != "paged", "kv_cache.strategy", "recorded runs are of paged memory");
+  const std::string& order = scenario.choice("engine.queue_order");
+  refuse(order != "fcfs" && order != "priority", "engine.queue_order", "recorded runs know fcfs and priority");
+  refuse(scenario.choice("admission.over_length") != "clip", "admission.over_length", "recorded runs clip outputs");
+  refuse(scenario.is_set("admission.rate_limit"), "admission.rate_limit", "recorded runs turn nobody away");
   refuse(serving::async_scheduling(scenario), "engine.async_scheduling", "recorded runs are synchronous");
   refuse(!scenario.is_word("admission.watermark", "engine"), "admission.watermark",
          "recorded runs have the engine's own");

@@ -1,0 +1,82 @@
+#include "sim/serving/admission_options.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "sim/sched/schedulers.h"
+
+namespace blockyard::serving {
+
+using scenario::Document;
+using scenario::Kind;
+
+namespace {
+
+RateLimit rate_limit(const Document& scenario) {
+  const std::string section = "admission.rate_limit";
+  RateLimit limit;
+  if (scenario.has_value(section + ".requests_per_s"))
+    limit.requests_per_s = scenario.real(section + ".requests_per_s");
+  if (scenario.has_value(section + ".tokens_per_s")) limit.tokens_per_s = scenario.real(section + ".tokens_per_s");
+  if (limit.requests_per_s || limit.tokens_per_s) limit.burst_s = to_seconds(scenario.time(section + ".burst"));
+  return limit;
+}
+
+}  // namespace
+
+std::optional<double> watermark(const Document& scenario, Tokens block_size, Tokens usable, Diagnostics& errors) {
+  if (scenario.is_word("admission.watermark", "engine")) return std::nullopt;
+  double share = 0;
+  if (scenario.is("admission.watermark", Kind::blocks)) {
+    // Half a token more, so that the share of so many blocks rounds down to them.
+    const auto slots = static_cast<double>((block_size * scenario.blocks("admission.watermark").count()).count());
+    share = (slots + 0.5) / static_cast<double>(usable.count());
+  } else {
+    share = scenario.real("admission.watermark");
+  }
+  if (share >= 1) {
+    errors.add(scenario.place("admission.watermark"),
+               "admission.watermark: the whole pool would stay free; expected less than all of it");
+  }
+  return share;
+}
+
+sched::QueueOptions queue_options(const Document& scenario, Diagnostics& errors) {
+  sched::QueueOptions options;
+  const std::string& order = scenario.choice("engine.queue_order");
+  if (!sched::traits_of(scenario.choice("engine.scheduler")).any_order && order != "fcfs" && order != "priority") {
+    errors.add(scenario.place("engine.queue_order"),
+               fmt::format("engine.queue_order: {} knows fcfs and priority alone, found {}",
+                           scenario.choice("engine.scheduler"), order));
+  }
+  if (order == "sjf" || order == "srpt" || order == "fair") {
+    options.prediction_cv = scenario.real("engine.length_prediction_cv");
+    options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  }
+  if (order != "edf") return options;
+  if (!scenario.has_value("slo.ttft")) {
+    errors.add(scenario.place("engine.queue_order"),
+               "engine.queue_order: edf needs slo.ttft, the deadline of a first token");
+    return options;
+  }
+  options.deadline = scenario.time("slo.ttft");
+  options.deadline_per_priority = scenario.time("engine.deadline_per_priority");
+  return options;
+}
+
+AdmissionOptions admission_options(const Document& scenario) {
+  AdmissionOptions admission;
+  if (!scenario.is_word("admission.max_queue", "unlimited"))
+    admission.max_queue = scenario.integer("admission.max_queue");
+  admission.reject_never_fits = scenario.choice("admission.never_fits") == "reject";
+  const std::string& over_length = scenario.choice("admission.over_length");
+  if (over_length == "reject") admission.over_length = OverLength::reject;
+  if (over_length == "truncate") admission.over_length = OverLength::truncate;
+  admission.rate_limit = rate_limit(scenario);
+  if (!scenario.is_word("admission.abandon_after", "never"))
+    admission.abandon_after = scenario.time("admission.abandon_after");
+  return admission;
+}
+
+}  // namespace blockyard::serving

@@ -1,0 +1,161 @@
+// A story out of a run's files, and what is said where they are not as they should be.
+#include "sim/report/story.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "sim/base/diagnostics.h"
+#include "sim/report/csv.h"
+
+namespace blockyard::report {
+namespace {
+
+class Folder {
+ public:
+  Folder() {
+    static int made = 0;
+    path_ = std::filesystem::temp_directory_path() / fmt::format("blockyard-story-{}-{}", ::getpid(), made++);
+    std::filesystem::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  void write(const char* name, const std::string& text) const { std::ofstream(path_ / name) << text; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// "fields up to recomputed_tokens" and nothing in any bucket, but for one.
+std::string row(const std::string& fields, metrics::TimeBucket bucket, const std::string& seconds) {
+  std::string text = fields;
+  for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
+    text += "," + (i == static_cast<std::size_t>(bucket) ? seconds : std::string("0"));
+  }
+  return text + "\n";
+}
+
+// Request 0 runs from 0 to 10 s; 1 arrives at 1 s, waits behind 2 and at the head, is preempted for 0.
+void fill(const Folder& folder) {
+  using B = metrics::TimeBucket;
+  folder.write("requests.csv", requests_header() +
+                                   row("0,0,1000,101,finished,,0,0.5,0.1,10,0,0,0", B::decode_own, "10") +
+                                   row("1,1,500,11,finished,,3,3.5,0.1,8,1,1.5,500", B::queue_kv_memory_head, "8") +
+                                   row("2,0.5,40,1,finished,,1.5,1.75,,1.75,0,0,0", B::prefill_own, "1.75") +
+                                   row("3,9,40,,unfinished,,,,,,0,0,0", B::prefill_own, ""));
+  folder.write("events.csv",
+               "t_s,event,request,other,cause\n"
+               "0,admitted,0,,\n"
+               "0.5,head,2,,seat\n"
+               "2,admitted,2,,\n"
+               "2,head,1,,kv_memory\n"
+               "2.25,finished,2,,\n"
+               "4,admitted,1,,\n"
+               "4,head,,,\n"
+               "5.5,preempted,1,0,\n"
+               "5.5,head,1,,kv_memory\n"
+               "6.5,resumed,1,,\n"
+               "6.5,head,,,\n"
+               "7,restored,1,,\n"
+               "9,finished,1,,\n"
+               "10,finished,0,,\n");
+}
+
+std::string error_of(const Folder& folder) {
+  try {
+    (void)read_run_files(folder.path());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("a story: the line, who held the memory, the preemption and for whom") {
+  const Folder folder;
+  fill(folder);
+  const RunFiles files = read_run_files(folder.path());
+  const Story s = stories_of(files, {1}).front();
+  const SimTime second(kNanosecondsPerSecond);
+
+  REQUIRE(s.line.size() == 2);
+  CHECK(s.line[0].head == 2);
+  CHECK(s.line[0].cause == QueueCause::seat);
+  CHECK(s.line[0].from == second);
+  CHECK(s.line[0].lasted == second);
+  CHECK(s.line[1].head == 1);
+  CHECK(s.line[1].lasted == second * 2);
+
+  // At 2 s: request 0 with 1,000 tokens and 100 more over 9.5 s, of which 1.5 have gone; and request 2.
+  REQUIRE(s.while_refused.has_value());
+  CHECK(s.while_refused->running == 2);
+  REQUIRE(s.while_refused->largest.size() == 2);
+  CHECK(s.while_refused->largest[0].request == 0);
+  CHECK(s.while_refused->largest[0].tokens == 1015);
+  CHECK(s.while_refused->largest[1].request == 2);
+
+  REQUIRE(s.preemptions.size() == 1);
+  CHECK(s.preemptions[0].beneficiary == std::size_t{0});
+  CHECK(s.preemptions[0].resumed == SimTime(6'500'000'000));
+  CHECK(s.preemptions[0].restored == second * 7);
+  CHECK(s.at_preemption[0].running == 1);
+
+  const std::string text = print_story(s);
+  for (const char* part : {"request 1: 500 prompt tokens, 11 output tokens; finished after 8.000 s",
+                           "waits 1.000 s behind request 2", "waits 2.000 s at the head of the line: there was no KV",
+                           "request 0 about 1,015", "is preempted to make room for request 0", "is back in the batch",
+                           "has regained its length", "queue_kv_memory_head", "100.0 %"}) {
+    INFO(text);
+    CHECK_THAT(text, Catch::Contains(part));
+  }
+  const std::string other = print_story(stories_of(files, {0}).front());
+  CHECK_THAT(other, Catch::Contains("5.500000 s  request 1 is preempted to make room for it"));
+  const auto json = story_json(s);
+  CHECK(json["preemptions"][0]["for_request"] == 0);
+  CHECK(json["line"][1]["cause"] == "kv_memory");
+  CHECK(json["time_ledger"]["queue_kv_memory_head_s"] == 8.0);
+}
+
+TEST_CASE("the worst by each figure, and one that has not ended") {
+  const Folder folder;
+  fill(folder);
+  const RunFiles files = read_run_files(folder.path());
+  CHECK(worst(files, 2, WorstBy::e2e) == std::vector<std::size_t>{0, 1});
+  CHECK(worst(files, 9, WorstBy::stall) == std::vector<std::size_t>{1});
+  CHECK(worst(files, 1, WorstBy::ttft) == std::vector<std::size_t>{1});
+  // Together they are told as they are one by one.
+  const std::vector<Story> stories = stories_of(files, {3, 1, 0});
+  for (const Story& story : stories) {
+    CHECK(print_story(story) == print_story(stories_of(files, {story.request}).front()));
+  }
+  CHECK_THAT(print_story(stories[0]), Catch::Contains("unfinished when the run ended"));
+}
+
+TEST_CASE("what is missing or damaged is told with its place and the remedy") {
+  const Folder folder;
+  CHECK_THAT(error_of(folder), Catch::Contains("requests.csv: cannot be read") && Catch::Contains("--out"));
+  fill(folder);
+  std::filesystem::remove(folder.path() / "events.csv");
+  CHECK_THAT(error_of(folder), Catch::Contains("events.csv") && Catch::Contains("output.events=true"));
+  folder.write("events.csv", "t_s,event,request,other,cause\n0,admitted,99,,\n");
+  CHECK_THAT(error_of(folder), Catch::Contains("events.csv:2:12") && Catch::Contains("found \"99\""));
+  folder.write("events.csv", "t_s,event,request,other,cause\n0,admired,1,,\n");
+  CHECK_THAT(error_of(folder), Catch::Contains("events.csv:2:3"));
+  folder.write("events.csv", "t_s,event,request\n");
+  CHECK_THAT(error_of(folder), Catch::Contains("no column \"other\""));
+  folder.write("events.csv", "t_s,event,request,other,cause\n9.5,finished,1,,\n");
+  CHECK_THAT(error_of(folder), Catch::Contains("events.csv:2:1") && Catch::Contains("not of one run"));
+  folder.write("events.csv", "");
+  CHECK_THAT(error_of(folder), Catch::Contains("is empty"));
+  folder.write("requests.csv", "request,arrival_s\n0,0\n");
+  CHECK_THAT(error_of(folder), Catch::Contains("no column \"prompt_tokens\""));
+}
+
+}  // namespace
+}  // namespace blockyard::report
