@@ -9,7 +9,7 @@ namespace blockyard::sched {
 RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring)
     : options_(options),
       victims_by_priority_(options.queue_order == "priority"),
-      arrivals_overtake_(options.queue_order != "fcfs"),
+      arrivals_overtake_(arrivals_overtake(options.queue_order)),
       victim_policy_(make_victim_policy(options.victim)),
       memory_(&memory),
       restore_cost_(restoring.cost),

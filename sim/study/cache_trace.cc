@@ -37,7 +37,7 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
   kv::ReferenceString references(block, options.lookup);
   std::vector<std::int64_t> ids;
   std::vector<std::uint64_t> keys;
-  workload::FieldSet told = workload::fields::none;
+  workload::FieldSet told = workload::fields::kNone;
   std::uint32_t number = 0;
   Content content;
   for (; count > 0; count = source->read(some)) {
@@ -62,7 +62,7 @@ CacheTrace read_cache_trace(const std::string& file, const CacheTraceOptions& op
     }
   }
   constexpr workload::FieldSet kSharing =
-      workload::fields::ids | workload::fields::session | workload::fields::beginning;
+      workload::fields::kIds | workload::fields::kSession | workload::fields::kBeginning;
   return {std::move(references), source->report(), (told & kSharing) != 0};
 }
 
