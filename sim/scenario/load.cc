@@ -160,11 +160,14 @@ class Reader {
         return std::nullopt;
       }
       return YAML::Load(std::string(text));
-    } catch (const YAML::DeepRecursion&) {
-      diagnostics_.add(whole, "not valid YAML: nested too deeply");
+    } catch (const YAML::DeepRecursion& error) {
+      diagnostics_.add(place_of(error.mark, whole), "not valid YAML: nested too deeply");
       return std::nullopt;
     } catch (const YAML::Exception& error) {
-      diagnostics_.add(place_of(error.mark, whole), fmt::format("not valid YAML: {}", error.msg));
+      const bool at_end = error.msg == YAML::ErrorMsg::EOF_IN_SCALAR;
+      diagnostics_.add(
+          place_of(error.mark, whole),
+          fmt::format("not valid YAML: {}", at_end ? "a quote is not closed before the text ends" : error.msg));
       return std::nullopt;
     }
   }

@@ -200,8 +200,9 @@ TEST_CASE("a quote has to be closed") {
   CHECK(errors_in("name: \"abc\nseed: 1\n") == "chat.yaml:1:7: " + kNotClosed);
   CHECK(errors_in("seed: 1\nname: 'abc\n") == "chat.yaml:2:7: " + kNotClosed);
   CHECK(errors_in("seed: 1\nname: 'it''s\n") == "chat.yaml:2:7: " + kNotClosed);
-  CHECK(errors_in("seed: 1\nname: \"a\\\"") == "chat.yaml:2:7: " + kNotClosed);
-  CHECK(errors_in("seed: 1\nname: &a 'abc") == "chat.yaml:2:7: " + kNotClosed);
+  const std::string kAtTheEnd = "not valid YAML: a quote is not closed before the text ends";
+  CHECK(errors_in("seed: 1\nname: \"a\\\"") == "chat.yaml:2:11: " + kAtTheEnd);
+  CHECK(errors_in("seed: 1\nname: &a 'abc") == "chat.yaml:2:14: " + kAtTheEnd);
   CHECK(errors_in("name: \xC3\xA9\nseed: '1\n") == "chat.yaml:2:7: " + kNotClosed);
   CHECK_THAT(errors_in("seed: 1\n", {"name='abc"}), Catch::Contains("not closed"));
   // Nor are those that are.
