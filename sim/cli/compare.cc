@@ -49,7 +49,7 @@ std::vector<study::Variant> variants_of(const Options& options) {
 void refuse_overwriting(const Options& options, const std::vector<study::Variant>& variants,
                         const std::filesystem::path& folder,
                         const std::map<std::string, std::filesystem::path>& places) {
-  Paths written{folder / "comparison.json"};
+  Paths written{folder / "comparison.json", folder / "comparison.csv"};
   for (const auto& [label, place] : places) {
     for (std::filesystem::path& file : run_files(place)) {
       std::error_code ignored;
