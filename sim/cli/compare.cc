@@ -116,6 +116,7 @@ ExitStatus compare(const Arguments& arguments, Streams streams) {
   std::map<std::string, report::MemoryCsv> changes;     // by label
   if (const auto out = options.value_of("out")) {
     std::vector<std::string> labels;
+    labels.reserve(variants.size());
     for (const study::Variant& variant : variants) labels.push_back(variant.label);
     const std::vector<std::string> names = folder_names(labels);
     for (std::size_t i = 0; i < names.size(); ++i) places[labels[i]] = std::filesystem::path(*out) / names[i];

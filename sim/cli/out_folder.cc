@@ -76,7 +76,8 @@ std::vector<std::string> folder_names(const std::vector<std::string>& labels) {
 }
 
 Paths inputs_of(const fs::path& file, const scenario::Document& scenario) {
-  const scenario::Document looked_at = scenario;  // a key that is looked at here is not used by the run
+  // A copy, since a key that is looked at here is not used by the run.
+  const scenario::Document looked_at = scenario;  // NOLINT(performance-unnecessary-copy-initialization)
   Paths inputs{file};
   for (const scenario::Key& key : looked_at.schema().keys()) {
     if (looked_at.has_value(key.path) && looked_at.is(key.path, scenario::Kind::file))

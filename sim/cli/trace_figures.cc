@@ -264,7 +264,7 @@ ordered_json prefixes_json(const ReadReport& read, const PrefixStatistics& prefi
 std::string moment(std::int64_t seconds, bool dated) {
   constexpr std::int64_t kDay = 86'400;
   const std::int64_t of_day = dated ? seconds % kDay : seconds;
-  const std::string time = fmt::format("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60);
+  std::string time = fmt::format("{:02}:{:02}:{:02}", of_day / 3600, of_day / 60 % 60, of_day % 60);
   if (!dated) return time;
   const std::chrono::year_month_day day{std::chrono::sys_days(std::chrono::days(seconds / kDay))};
   return fmt::format("{:04}-{:02}-{:02}T{}", static_cast<int>(day.year()), static_cast<unsigned>(day.month()),

@@ -116,7 +116,9 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
   const auto file = options.value_of("measured");
   if (!file) options.fail("--measured is missing: which requests shall it be compared with?");
   std::vector<Bound> bounds;
-  for (const std::string& text : options.values_of("fail-above")) bounds.push_back(parse_bound(text, options));
+  const std::vector<std::string> texts = options.values_of("fail-above");
+  bounds.reserve(texts.size());
+  for (const std::string& text : texts) bounds.push_back(parse_bound(text, options));
   study::ValidateOptions how;
   how.leave_out_first = count_of(options, "leave-out-first");
 

@@ -1,5 +1,7 @@
 #include "sim/report/comparison_csv.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <unordered_map>
@@ -37,7 +39,7 @@ class Table {
   }
   void add_all(const std::string& path, const ordered_json& json) {
     for (const auto& [key, value] : json.items()) {
-      const std::string name = path.empty() ? key : path + "." + key;
+      const std::string name = path.empty() ? key : fmt::format("{}.{}", path, key);
       if (value.is_object()) {
         add_all(name, value);
       } else if (!value.is_array()) {

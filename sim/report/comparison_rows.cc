@@ -99,7 +99,7 @@ void add_misses(Rows& rows) {
 void add_cache(Rows& rows) {
   using Work = metrics::PrefixCacheWork;
   constexpr const char* kGroup = "prefix cache";
-  const auto add = [&](const std::string& name, Figure figure, bool ratio, Show show, auto of) {
+  const auto add = [&](const std::string& name, Figure figure, bool ratio, Show show, const auto& of) {
     rows.push_back({kGroup, name, figure, "", ratio, show, [of](const Summary& s) -> std::optional<double> {
                       if (!s.prefix_cache_work) return std::nullopt;
                       return of(*s.prefix_cache_work);

@@ -85,6 +85,7 @@ BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOption
 std::string describe(const BlockLayout& made, Blocks pool, Tokens max_model_len) {
   if (made.tables.empty()) return "";
   std::vector<std::string> kinds;
+  kinds.reserve(made.layout.groups.size());
   for (const model::PageGroup& group : made.layout.groups) kinds.push_back(kind_of(group));
   const Blocks each = model::blocks_of_sequence(made.layout, made.options, max_model_len);
   return fmt::format(

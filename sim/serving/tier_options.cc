@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 namespace blockyard::serving {
 namespace {
@@ -12,9 +13,9 @@ using scenario::Document;
 // Its policy keeps 8 to 60 bytes for each.
 constexpr Blocks kMostBlocks(50'000'000);
 
-const std::string kSection = "prefix_cache.tiers.";
+std::string key_of(std::string_view name) { return fmt::format("prefix_cache.tiers.{}", name); }
 
-std::string section_of(std::size_t tier) { return kSection + kv::kTierNames[tier] + "."; }
+std::string section_of(std::size_t tier) { return key_of(kv::kTierNames[tier]) + "."; }
 
 kv::TierWrite write_rule(const std::string& word) {
   if (word == "write_through") return kv::TierWrite::write_through;
@@ -67,10 +68,10 @@ TierSetup tier_setup(const Document& scenario, TierPathsOptions paths, cost::Cos
     setup.options.tiers.push_back(made);
   }
   if (setup.options.tiers.empty()) return setup;
-  setup.options.always_load = scenario.choice(kSection + "load") == "always";
-  setup.options.prefetch = scenario.choice(kSection + "prefetch") == "on_arrival";
+  setup.options.always_load = scenario.choice(key_of("load")) == "always";
+  setup.options.prefetch = scenario.choice(key_of("prefetch")) == "on_arrival";
   if (setup.options.prefetch && setup.options.tiers.front().tier != kv::Tier::host) {
-    errors.add(scenario.place(kSection + "prefetch"),
+    errors.add(scenario.place(key_of("prefetch")),
                "prefix_cache.tiers.prefetch: there is no host tier to bring blocks to (prefix_cache.tiers.host.size)");
   }
   setup.paths = std::make_unique<TierPaths>(paths, cost);

@@ -1,6 +1,7 @@
 #include "sim/kv/tiers/lower_tiers.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace blockyard::kv {
 namespace {
@@ -247,8 +248,8 @@ void LowerTiers::prefetch_due() {
       const SimTime ready = links_->load(levels_[i].tier, now_, now_, blocks);
       levels_[i].ledger.read_blocks += blocks;
       levels_[i].ledger.prefetched_blocks += blocks;
-      for (auto at = coming.rbegin(); at != coming.rend(); ++at) {
-        if (at->second == i && !levels_[0].store.contains(at->first.key)) put(0, at->first, ready);
+      for (const auto& [block, level] : std::views::reverse(coming)) {
+        if (level == i && !levels_[0].store.contains(block.key)) put(0, block, ready);
       }
     }
     settle_falling();
