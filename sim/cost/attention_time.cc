@@ -48,9 +48,11 @@ AttentionTime::Group::Group(const LayerGroup& g, const model::GpuSpec& gpu, cons
       kv_heads(g.latent || !g.attends() ? 1 : model::kv_heads_per_gpu(g.kv_heads, tp)),
       pairs_per_tile(static_cast<double>(kTileRows) / static_cast<double>(query_heads)),
       wave_rows(static_cast<double>(gpu.sm_count) * pairs_per_tile),
-      decode_flops_per_pair(2 * static_cast<double>(query_heads * (g.latent ? 2 * g.d_k : g.d_k + g.d_v))),
-      flops_per_pair(g.latent && g.head_k > 0 ? 2 * static_cast<double>(query_heads * (g.head_k + g.head_v))
-                                              : decode_flops_per_pair),
+      decode_flops_per_pair(2 * static_cast<double>(query_heads * (g.latent ? 2 * g.d_k : g.d_k + g.d_v)) /
+                            static_cast<double>(g.stride)),
+      flops_per_pair(g.latent && g.head_k > 0
+                         ? 2 * static_cast<double>(query_heads * (g.head_k + g.head_v)) / static_cast<double>(g.stride)
+                         : decode_flops_per_pair),
       kv_bytes_per_token(g.attends() ? bytes_read_per_token(g, tp, kv_dtype) : 0),
       query_bytes_per_token(kActivationBytes *
                             static_cast<double>(query_heads * (g.latent && g.head_k > 0 ? g.head_k + g.head_v

@@ -16,9 +16,10 @@ struct StepWork {
   std::int64_t decode_longest = 0;     // the longest of them, or less where only sums are known
   std::int64_t prefill_sequences = 0;  // chunks
   std::int64_t prefill_tokens = 0;     // sum of the chunks' lengths n
-  double prefill_pairs = 0;  // query-key pairs: sum of n*c + n*n/2 (c = context before the chunk), and what the part of
-                             // the GPU that the kernel leaves idle could have done; add_chunk knows it
-  std::int64_t prefill_kv_tokens = 0;  // sum of c + n: tokens whose KV the chunks read
+  double prefill_pairs = 0;  // query-key pairs of a layer on average: sum of n*c + n*n/2 (c = context before the
+                             // chunk), less where windows end, and what the part of the GPU that the kernel leaves idle
+                             // could have done; add_chunk knows it
+  std::int64_t prefill_kv_tokens = 0;  // tokens whose KV the chunks read: sum of c + n, less where windows end
   std::int64_t sampled_sequences = 0;  // sequences that yield a token in this step: rows of the output head
 
   [[nodiscard]] bool empty() const { return decode_sequences == 0 && prefill_tokens == 0; }

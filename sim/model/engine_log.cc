@@ -67,10 +67,12 @@ class Line {
   [[nodiscard]] std::optional<std::string> setting(const std::string& name) const {
     std::string flag = "--" + name;
     std::replace(flag.begin(), flag.end(), '_', '-');
-    for (const std::string& form : {name + "=", "'" + name + "': ", "\"" + name + "\": ", flag + " ", flag + "="}) {
+    for (const std::string& form :
+         {name + "=", "'" + name + "': ", "\"" + name + "\": ", flag + " ", flag + "=", "--" + name + "="}) {
       for (std::size_t at = lower_.find(form); at != std::string::npos; at = lower_.find(form, at + 1)) {
         const char previous = at == 0 ? ' ' : lower_[at - 1];
-        const bool inside = std::isalnum(static_cast<unsigned char>(previous)) != 0 || previous == '_';
+        const bool inside =
+            std::isalnum(static_cast<unsigned char>(previous)) != 0 || previous == '_' || previous == '-';
         if (!inside) return word_at(at + form.size());
       }
     }

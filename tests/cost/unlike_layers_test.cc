@@ -139,6 +139,14 @@ TEST_CASE("a latent is read once, for keys and values and all heads") {
   const auto cost = roofline_of(m, compute_alone());
   cost->add_chunk(chunk, Tokens(100), Tokens(0));
   CHECK(attention_of(m, compute_alone()).seconds(chunk) == Approx(32 * 16 * 2 * 320 * 5000.0));
+  // Of compressed attention one entry in four is kept, and worked on.
+  LayerGroup compressed = latent;
+  compressed.stride = 4;
+  const ModelSpec quarter = with_layers({compressed}, mlp_groups(model::llama_3_8b()));
+  CHECK(attention_of(quarter, compute_alone()).seconds(chunk) ==
+        Approx(attention_of(m, compute_alone()).seconds(chunk) / 4));
+  CHECK(attention_of(quarter, compute_alone()).seconds(decodes(3, 2000)) ==
+        Approx(attention_of(m, compute_alone()).seconds(decodes(3, 2000)) / 4));
   // Its matrices: 2 x 11 M FLOPs a token and layer, whatever their shapes.
   const LayerTime time(m, compute_alone().gpu, compute_alone().calibration, {}, 0);
   const double mlp = 3.0 * 4096 * 14336;

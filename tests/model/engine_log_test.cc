@@ -106,7 +106,7 @@ TEST_CASE("the split of memory that vLLM prints from 0.11 on") {
 TEST_CASE("the command line stands in a log too; a refusal without its second bracket") {
   const EngineLog log = read(
       "$ vllm serve Qwen/Qwen3-8B --tensor-parallel-size 4 --max-model-len=32768 --kv-cache-dtype fp8 "
-      "--gpu-memory-utilization 0.85 --max-num-batched-tokens 4096\n"
+      "--gpu-memory-utilization 0.85 --max-num-batched-tokens 4096 --speculative-model=Qwen/Qwen3-0.6B\n"
       "ValueError: To serve at least one request with the model's max seq len (131072), 16.0 GiB KV cache is needed, "
       "which is larger than the available KV cache memory (5.25 GiB).\n");
   CHECK(log.model == "Qwen/Qwen3-8B");
