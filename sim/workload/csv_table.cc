@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "sim/workload/byte_source.h"
 #include "sim/workload/csv_fields.h"
 #include "sim/workload/numbers.h"
@@ -43,8 +45,12 @@ std::optional<std::int64_t> CsvTable::number(std::size_t column, int power, std:
   const Decimal value = parse_decimal(text, power);
   std::string problem = value.fault == nullptr ? "" : value.fault;
   if (problem.empty() && power == 0 && !value.exact) problem = "expected a whole number";
-  if (problem.empty() && value.value < low) problem = fmt::format("expected {} or more", low);
-  if (problem.empty() && value.value > high) problem = "which is more than can be";
+  const auto as_written = [power](std::int64_t bound) {
+    return power == 0 ? fmt::format("{}", bound)
+                      : fmt::format("{:.12g}", static_cast<double>(bound) / std::pow(10, power));
+  };
+  if (problem.empty() && value.value < low) problem = fmt::format("expected {} or more", as_written(low));
+  if (problem.empty() && value.value > high) problem = fmt::format("expected {} or less", as_written(high));
   if (problem.empty()) return value.value;
   fault(column, fmt::format("found {}, {}", quoted(text), problem));
   return std::nullopt;

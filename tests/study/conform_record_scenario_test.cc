@@ -76,3 +76,13 @@ TEST_CASE("what the format cannot say is refused, all of it at once") {
     CHECK(error.diagnostics().size() == 3);
   }
 }
+
+TEST_CASE("what would make another run of its record is refused") {
+  for (const char* set :
+       {"prefix_cache.eviction=fifo", "prefix_cache.admission=second_hit", "prefix_cache.pin=32 tokens",
+        "prefix_cache.quota=0.5", "prefix_cache.salt=tenant", "prefix_cache.tiers.host.size=1 GiB", "run.max_time=1 s",
+        "run.max_requests=3", "run.until.metric=ttft"}) {
+    INFO(set);
+    CHECK_THROWS_AS(record_scenario(scenario_with({set}), kConfigs), InputError);
+  }
+}

@@ -68,6 +68,8 @@ TEST_CASE("a file of blocks that does not match the requests is a fault, not ign
   const std::string other = folder.write("m.csv", rows + ",request_id\n0,40,2,1,0\n0,40,2,1,7\n");
   CHECK(faults_of(other).find(":3:10: request_id: expected a request that the file of blocks beside it names") !=
         std::string::npos);
+  const std::string malformed = folder.write("m.csv", rows + ",request_id\n0,40,2,1,0\n0,40,2,1,x\n");
+  CHECK(faults_of(malformed).find("names") == std::string::npos);  // told once, as no number
 }
 
 TEST_CASE("every fault of a measured CSV is told with its place") {
@@ -119,6 +121,11 @@ TEST_CASE("the result of vllm bench serve") {
                       "u.json",
                       R"({"input_lens": [1], "output_lens": [1], "ttfts": ["a"], "itls": [[]], "start_times": [0]})"))
             .find("ttfts[0]: found \"a\", expected seconds") != std::string::npos);
+  // A clock may count from 1970, a duration may not; nor may gaps add up to that.
+  for (const char* times : {R"("ttfts": [2e9], "itls": [[1]])", R"("ttfts": [1], "itls": [[9e8, 9e8]])"}) {
+    const std::string text = R"({"input_lens": [1], "output_lens": [3], "start_times": [1.7e9], )";
+    CHECK(faults_of(folder.write("l.json", text + times + "}")) != "");
+  }
 }
 
 TEST_CASE("LLMServingSim's request log") {

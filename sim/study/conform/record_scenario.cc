@@ -40,6 +40,17 @@ void refuse_what_the_format_cannot_say(const Document& scenario, Diagnostics& er
   refuse(order != "fcfs" && order != "priority", "engine.queue_order", "recorded runs know fcfs and priority");
   refuse(scenario.choice("admission.over_length") != "clip", "admission.over_length", "recorded runs clip outputs");
   refuse(scenario.is_set("admission.rate_limit"), "admission.rate_limit", "recorded runs turn nobody away");
+  for (const char* key : {"prefix_cache.pin", "prefix_cache.quota", "prefix_cache.warm", "prefix_cache.tiers.host.size",
+                          "prefix_cache.tiers.nvme.size", "prefix_cache.tiers.remote.size"}) {
+    refuse(!scenario.is_word(key, "none"), key, "recorded runs have the engine's own cache; expected none");
+  }
+  refuse(scenario.choice("prefix_cache.admission") != "always", "prefix_cache.admission", "recorded runs cache all");
+  refuse(scenario.choice("prefix_cache.salt") != "none", "prefix_cache.salt", "recorded runs share what is the same");
+  refuse(scenario.choice("prefix_cache.eviction") != "lru", "prefix_cache.eviction", "recorded runs evict by lru");
+  for (const char* key : {"run.max_time", "run.max_requests"}) {
+    refuse(!scenario.is_word(key, "unlimited"), key, "recorded runs go on to their end; expected unlimited");
+  }
+  refuse(scenario.choice("run.until.metric") != "none", "run.until.metric", "recorded runs go on to their end");
   refuse(serving::async_scheduling(scenario), "engine.async_scheduling", "recorded runs are synchronous");
   refuse(!scenario.is_word("admission.watermark", "engine"), "admission.watermark",
          "recorded runs have the engine's own");

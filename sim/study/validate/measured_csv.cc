@@ -164,7 +164,7 @@ class CsvRun {
       const auto found = number ? blocks_->find(*number) : blocks_->end();
       if (found != blocks_->end()) {
         said = found->second;
-      } else {
+      } else if (number || table_->field(columns_.at(request)).empty()) {  // a malformed one is told already
         table_->fault(columns_.at(request), "expected a request that the file of blocks beside it names");
       }
     } else {

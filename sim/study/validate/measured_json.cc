@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kLongestSeconds = 4e9;  // seconds since 1970 are some 1.8e9: more is another unit
+constexpr double kLatestClock = 4e9;     // seconds since 1970 are some 1.8e9: more is another unit
+constexpr double kLongestSeconds = 1e9;  // of a duration; keeps sums of two below 64 bits of ns
 
 std::string read_whole(const std::string& path) {
   const auto bytes = workload::open_bytes(path);
@@ -36,10 +37,10 @@ json parse(const std::string& path, const std::string& text) {
   }
 }
 
-std::optional<double> seconds_of(const json& value) {
+std::optional<double> seconds_of(const json& value, double most = kLongestSeconds) {
   if (!value.is_number()) return std::nullopt;
   const double seconds = value.get<double>();
-  return seconds >= 0 && seconds <= kLongestSeconds ? std::optional(seconds) : std::nullopt;
+  return seconds >= 0 && seconds <= most ? std::optional(seconds) : std::nullopt;
 }
 
 std::optional<std::int64_t> tokens_of(const json& value) {
@@ -101,6 +102,7 @@ bool add_gaps(const json& gaps, MeasuredRequest& r, std::vector<std::int64_t>& p
     const auto seconds = seconds_of(gap);
     if (!seconds) return false;
     sum += *seconds;
+    if (sum > kLongestSeconds) return false;
     pooled.push_back(to_time(*seconds).count());
   }
   r.e2e = *r.ttft + to_time(sum);
@@ -117,7 +119,7 @@ void read_vllm_bench(const std::string& path, MeasuredRun& run, Diagnostics& err
       ++run.failed;
       continue;
     }
-    const auto start = seconds_of(result.at("start_times", i));
+    const auto start = seconds_of(result.at("start_times", i), kLatestClock);
     const auto in = tokens_of(result.at("input_lens", i));
     const auto out = tokens_of(result.at("output_lens", i));
     const auto ttft = seconds_of(result.at("ttfts", i));
@@ -148,7 +150,7 @@ void read_llmservingsim(const std::string& path, MeasuredRun& run, Diagnostics& 
     }
     const auto seconds = [&](const char* key) -> std::optional<double> {
       const auto value = row.find(key);
-      auto found = value == row.end() ? std::nullopt : seconds_of(*value);
+      auto found = value == row.end() ? std::nullopt : seconds_of(*value, kLatestClock);
       if (!found) errors.add(lines.place(1), fmt::format("{}: expected seconds of the engine's clock", key));
       return found;
     };
