@@ -14,6 +14,7 @@
 #include "sim/cli/out_folder.h"
 #include "sim/cli/trace_figures.h"
 #include "sim/cli/trace_options.h"
+#include "sim/workload/byte_source.h"
 #include "sim/workload/samples.h"
 #include "sim/workload/survey.h"
 #include "sim/workload/trace_edits.h"
@@ -89,7 +90,8 @@ Job job_of(const Options& options) {
   job.edits.scale_delays = options.has("scale-think-times");
   job.fraction = positive_number(options, "sample", 1);
   if (job.fraction > 1) options.fail("--sample: expected a share of the requests, above 0 and up to 1");
-  if (job.fraction < 1 && job.in == "-") options.fail("--sample reads the trace several times: give it a file");
+  if (job.fraction < 1 && !workload::can_be_read_again(job.in))
+    options.fail("--sample reads the trace several times: give it a file");
   job.seed = static_cast<std::uint64_t>(whole_number(options, "seed", 0, INT64_MAX, 0));
   return job;
 }
@@ -206,11 +208,12 @@ ExitStatus trace_convert(const Arguments& arguments, Streams streams) {
   output.format = job.to;
   output.names = names ? &*names : nullptr;
   // A reader takes several samples for possible where the trace has room for them.
-  const bool one_sample_each = job.in != "-" && !workload::trace_asks_samples(job.in, job.how.format);
+  const bool read_again = workload::can_be_read_again(job.in);
+  const bool one_sample_each = read_again && !workload::trace_asks_samples(job.in, job.how.format);
   if (one_sample_each) output.fields &= ~workload::fields::kSamples;
   // And prompts to share something where it has room for that.
   namespace fields = workload::fields;
-  if (job.in != "-" && !workload::trace_tells_contents(job.in, job.how.format))
+  if (read_again && !workload::trace_tells_contents(job.in, job.how.format))
     output.fields &= ~(fields::kSession | fields::kReuse | fields::kBeginning | fields::kIds);
   const workload::Written written =
       workload::write_trace(*reading.edited, reading.contents, job.out, output, *reading.read);

@@ -281,6 +281,12 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   options.memory = memory_options(scenario, memory);
   options.memory.contents = a.contents.get();
   if (asks) sample_options(scenario, cached, options, a.identity.notes, errors);
+  if (asks && !forks && clients.mode != ClientMode::open) {
+    errors.add(scenario.place("workload.clients"),
+               fmt::format("workload.clients: {} makes a request of each sample, and a client cannot wait for all of "
+                           "them; expected mode: open, or workload.n: 1",
+                           scheduler));
+  }
   preemption_options(scenario, options, errors);
   a.identity.notes.insert(a.identity.notes.end(), blocks.notes.begin(), blocks.notes.end());
   if (cached) {

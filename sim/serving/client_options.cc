@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "sim/workload/trace_delays.h"
+#include "sim/workload/trace.h"
 
 namespace blockyard::serving {
 namespace {
@@ -60,7 +60,7 @@ ClientOptions client_options(const Document& scenario, Diagnostics& errors, std:
   } else {
     options.delay_scale = scenario.real("workload.clients.delay_scale");
   }
-  if (rate_is_scaled(scenario)) {
+  if (options.mode == ClientMode::sessions && rate_is_scaled(scenario)) {
     notes.push_back(fmt::format(
         "workload.trace.rate_scale = {:.6g} divides recorded times alone, not the delays after an "
         "answer{}",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "sim/base/check.h"
+#include "sim/workload/byte_source.h"
 
 namespace blockyard::serving {
 namespace {
@@ -28,24 +29,29 @@ Clients::Clients(const ClientOptions& options, workload::RequestSource& source)
 void Clients::read_all() {
   const bool users = options_.mode == ClientMode::users;
   std::unordered_map<std::uint32_t, std::uint32_t> turns;
-  while (const std::size_t count = source_->read(buffer_)) {
-    for (const workload::Request& request : std::span(buffer_).first(count)) {
+  while (front() != nullptr) {
+    for (; at_ < buffered_; ++at_) {
+      const workload::Request& request = buffer_[at_];
       const std::uint32_t turn = request.session == 0 ? 0 : turns[request.session]++;
       if (turn > 0 && (users || request.delay >= SimTime(0))) {
-        held_[request.session].push_back({turn, request});
+        held_[request.session].push_back({turn, true, request});
       } else {
-        due_.push({users ? SimTime(0) : request.arrival, order_++, {turn, request}});
+        due_.push({users ? SimTime(0) : request.arrival, order_++, {turn, false, request}});
       }
     }
   }
-  source_ended_ = true;
 }
 
 const workload::Request* Clients::front() {
   if (at_ < buffered_) return &buffer_[at_];
   if (source_ended_) return nullptr;
   at_ = 0;
-  buffered_ = source_->read(buffer_);
+  buffered_ = 0;
+  try {
+    buffered_ = source_->read(buffer_);
+  } catch (const workload::ReadInterrupted&) {
+    interrupted_ = true;
+  }
   source_ended_ = buffered_ == 0;
   return source_ended_ ? nullptr : buffer_.data();
 }
@@ -76,6 +82,7 @@ std::optional<workload::Request> Clients::send(SimTime now) {
     due_.pop();
   }
   turn.request.arrival = now;
+  if (turn.follows) ++follow_ups_;
   out_.push_back({turn.request.session, turn.number});
   ++taken_;
   return turn.request;
@@ -103,7 +110,6 @@ void Clients::ended(SimTime now, RequestId id) {
   if (next == session->second.end() || next->number != turn + 1) return;
   const SimTime delay = std::max(SimTime(0), next->request.delay);
   due_.push({now + std::max(kReaction, scaled(delay, options_.delay_scale)), order_++, *next});
-  ++follow_ups_;
 }
 
 std::string Clients::description() const {

@@ -57,12 +57,15 @@ class Clients {
   std::optional<workload::Request> send(SimTime now);
   void ended(SimTime now, RequestId id);
 
+  // A signal came while the source waited for bytes: nobody sends any more.
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
   // What has been sent, in words for the report.
   [[nodiscard]] std::string description() const;
 
  private:
   struct Turn {
     std::uint32_t number = 0;  // in its session, from 0
+    bool follows = false;      // the answer before it
     workload::Request request;
   };
   struct Due {
@@ -77,7 +80,7 @@ class Clients {
   };
 
   void read_all();
-  [[nodiscard]] const workload::Request* front();  // of the source, where it streams
+  [[nodiscard]] const workload::Request* front();  // of the source; nullptr at its end
   [[nodiscard]] SimTime next_due();
   [[nodiscard]] bool has_place() const { return !options_.places || taken_ < *options_.places; }
   [[nodiscard]] SimTime thinks();
@@ -89,6 +92,7 @@ class Clients {
   std::size_t buffered_ = 0;
   std::size_t at_ = 0;
   bool source_ended_ = false;
+  bool interrupted_ = false;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   // By session: the turns that are held until the one before them has ended, in order.
   std::unordered_map<std::uint32_t, std::vector<Turn>> held_;

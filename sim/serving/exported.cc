@@ -8,6 +8,7 @@
 
 #include "sim/serving/hardware.h"
 #include "sim/serving/sample_options.h"
+#include "sim/workload/byte_source.h"
 #include "sim/workload/content_store.h"
 #include "sim/workload/request_fields.h"
 #include "sim/workload/samples.h"
@@ -67,7 +68,8 @@ workload::FieldSet fields_told(Opened& opened) {
 
 workload::Written export_requests(const Document& scenario, const std::filesystem::path& configs,
                                   const std::string& path, const std::string& format) {
-  if (scenario.is_set("workload.trace.file") && scenario.file("workload.trace.file") == "-")
+  if (scenario.is_set("workload.trace.file") &&
+      !workload::can_be_read_again(scenario.file("workload.trace.file").string()))
     throw InputError(scenario.place("workload.trace.file"), "an export reads the trace once more; expected a file");
   workload::OutputOptions options;
   options.format = format_of(path, format);
@@ -77,12 +79,7 @@ workload::Written export_requests(const Document& scenario, const std::filesyste
   const auto opened = open(scenario, configs);
   const workload::ReadReport none;
   const workload::ReadReport& read = opened->requests.trace == nullptr ? none : opened->requests.trace->report();
-  const workload::Written written =
-      workload::write_trace(*opened->requests.source, opened->contents, path, options, read);
-  if (written.lost.empty() || !format.empty()) return written;
-  std::filesystem::remove(path);
-  throw InputError({path}, fmt::format("{} of {} requests has no place in the format {}", written.lost.front().first,
-                                       written.lost.front().second, options.format));
+  return workload::write_trace(*opened->requests.source, opened->contents, path, options, read);
 }
 
 RequestsOverride exported_requests(const Document& scenario, const std::filesystem::path& configs,

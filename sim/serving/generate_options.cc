@@ -150,6 +150,11 @@ std::vector<workload::ClassSpec> class_specs(const Document& scenario, const std
   while (!left.empty()) {
     std::string_view one = part_of(left, ';');
     workload::ClassSpec spec;
+    if (one.empty()) {
+      errors.add(scenario.place(path),
+                 fmt::format("{}: class {}: empty; expected \"weight 3, priority 0\"", path, classes.size() + 1));
+      return {};
+    }
     while (!one.empty()) {
       std::string_view value = part_of(one, ',');
       const std::string_view key = part_of(value, ' ');

@@ -142,11 +142,11 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
   }
   if (requests.trace != nullptr && !asks_samples(scenario))
     requests.source = workload::expect_one_sample(std::move(requests.source));
+  requests.source = workload::with_max_tokens(std::move(requests.source), rule);
   if (splits_samples(scenario)) {
     requests.source = workload::request_of_each_sample(std::move(requests.source), contents);
     requests.expected.reset();
   }
-  requests.source = workload::with_max_tokens(std::move(requests.source), rule);
   return requests;
 }
 

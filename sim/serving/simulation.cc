@@ -30,7 +30,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   }
   if (time_limit_) events_.push(*time_limit_, kTimeUpRank, TimeUp{});
   std::int64_t events = 0;
-  while (!events_.empty() && !read_interrupted_) {
+  while (!events_.empty() && !reading_was_interrupted()) {
     const auto event = events_.pop();
     if (std::holds_alternative<TimeUp>(event.payload)) {
       if (is_over()) break;
@@ -68,7 +68,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       break;
     }
   }
-  result.interrupted = result.interrupted || read_interrupted_;
+  result.interrupted = result.interrupted || reading_was_interrupted();
   result.truncated = truncated_;
   result.cut = cut_;
   // Steps that were run through at once are no events.

@@ -103,6 +103,9 @@ class Simulation {
 
   bool refill();
   [[nodiscard]] bool is_over();
+  [[nodiscard]] bool reading_was_interrupted() const {
+    return read_interrupted_ || (clients_ != nullptr && clients_->interrupted());
+  }
   void schedule_arrival();
   void arrive(SimTime now);
   void deliver(SimTime now);

@@ -143,6 +143,11 @@ class GzipBytes final : public ByteSource {
 
 std::string display_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
+bool can_be_read_again(const std::string& path) {
+  struct stat what{};
+  return path != "-" && ::stat(path.c_str(), &what) == 0 && S_ISREG(what.st_mode);
+}
+
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
   const std::string name = display_name(path);
   std::unique_ptr<FileBytes> file;

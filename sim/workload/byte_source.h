@@ -36,6 +36,9 @@ class ByteSource {
 // Unpacks zstd frames, one after the other (RFC 8878); windows of more than 128 MiB are refused.
 [[nodiscard]] std::unique_ptr<ByteSource> open_zstd(std::unique_ptr<ByteSource> packed);
 
+// Whether another reading finds the same bytes: a file, not standard input, a pipe or a device.
+[[nodiscard]] bool can_be_read_again(const std::string& path);
+
 // How diagnostics call the file: its path, or "<stdin>".
 [[nodiscard]] std::string display_name(const std::string& path);
 

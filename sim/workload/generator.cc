@@ -15,7 +15,8 @@
 namespace blockyard::workload {
 namespace {
 
-// Keeps every sum of gaps below 64 bits of ns: an exponential gap is at most 37 times its mean (53-bit draws).
+// Keeps every sum of gaps below 64 bits of ns: an exponential gap is at most 37 times its mean (53-bit draws); those of
+// a high CV can be far longer, for which check_cv asks a higher rate.
 constexpr double kLongestSpanSeconds = 1e8;
 constexpr std::int64_t kMostGroups = 10'000'000;
 
@@ -95,15 +96,15 @@ std::int64_t checked_requests(const GeneratorSpec& spec) {
   return spec.requests;
 }
 
-std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
-  return find(length_distributions(), spec.distribution)->make(spec);
-}
-
 std::unique_ptr<JointLengthDistribution> make_lengths_of(const JointLengthSpec& spec) {
   return spec.from_trace ? make_trace_lengths(spec) : make_joint_lengths(spec);
 }
 
 }  // namespace
+
+std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
+  return find(length_distributions(), spec.distribution)->make(spec);
+}
 
 Generator::Generator(const GeneratorSpec& spec)
     : left_(checked_requests(spec)),
@@ -168,6 +169,7 @@ std::size_t Generator::read(std::span<Request> out) {
 }
 
 void generate_to_file(const GeneratorSpec& spec, const std::string& path) {
+  CHECK_LAW(!spec.sessions && spec.classes.empty(), "sessions and classes of {} are not written", path);
   Generator generator(spec);
   OutputOptions output;
   output.fields =

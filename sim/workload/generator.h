@@ -92,6 +92,7 @@ using LengthEntry = GeneratorEntry<LengthSpec, LengthDistribution>;
 
 [[nodiscard]] std::span<const ArrivalEntry> arrival_processes();
 [[nodiscard]] std::span<const LengthEntry> length_distributions();
+[[nodiscard]] std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec);  // that has passed the checks
 
 // The generator of a spec: Generator, or Sessions (sessions.h), and the classes. InputError lists everything wrong.
 [[nodiscard]] std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec);

@@ -69,21 +69,21 @@ std::string_view scalar_text(const JsonField& field) {
 
 bool is_null(const JsonField& field) { return scalar_text(field) == "null"; }
 
-json::object object_of(const JsonField& field) {
-  json::object object;
-  const auto error = field.value.get_object().get(object);
-  if (error == simdjson::INCORRECT_TYPE) wrong_kind(field, "an object");
+namespace {
+
+template <class Value>
+Value taken(const JsonField& field, simdjson::simdjson_result<Value> got, std::string_view wanted) {
+  Value value;
+  const auto error = std::move(got).get(value);
+  if (error == simdjson::INCORRECT_TYPE) wrong_kind(field, wanted);
   if (error != simdjson::SUCCESS) broken_json(error, field.at);
-  return object;
+  return value;
 }
 
-json::array array_of(const JsonField& field) {
-  json::array array;
-  const auto error = field.value.get_array().get(array);
-  if (error == simdjson::INCORRECT_TYPE) wrong_kind(field, "an array");
-  if (error != simdjson::SUCCESS) broken_json(error, field.at);
-  return array;
-}
+}  // namespace
+
+json::object object_of(const JsonField& field) { return taken(field, field.value.get_object(), "an object"); }
+json::array array_of(const JsonField& field) { return taken(field, field.value.get_array(), "an array"); }
 
 std::size_t count_elements(const JsonField& field) {
   json::array array = array_of(field);

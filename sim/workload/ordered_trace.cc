@@ -265,14 +265,15 @@ std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOpti
 }
 
 bool trace_tells_contents(const std::string& path, const std::string& format) {
-  if (path == "-") return false;
-  try {
-    LineReader lines(display_name(path), open_bytes(path));
-    const TraceFormat& found = find_trace_format(format, lines);
-    return found.tells_contents(Opening(lines));
-  } catch (const InputError&) {
-    return false;  // open_trace will say what is wrong
-  }
+  return ask_opening(path, format, &TraceFormat::tells_contents);
+}
+
+bool trace_waits_for_answers(const std::string& path, const std::string& format) {
+  return ask_opening(path, format, &TraceFormat::waits_for_answers);
+}
+
+bool trace_asks_samples(const std::string& path, const std::string& format) {
+  return ask_opening(path, format, &TraceFormat::asks_samples);
 }
 
 }  // namespace blockyard::workload

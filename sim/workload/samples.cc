@@ -93,16 +93,4 @@ std::unique_ptr<RequestSource> expect_one_sample(std::unique_ptr<RequestSource> 
   return std::make_unique<OneSample>(std::move(source));
 }
 
-bool trace_asks_samples(const std::string& path, const std::string& format) {
-  if (path == "-") return false;
-  try {
-    LineReader lines(display_name(path), open_bytes(path));
-    const std::string_view name = find_trace_format(format, lines).name;
-    const Opening opening(lines);
-    return (name == "blockyard" && opening.has_columns({"n"})) || (name == "blockyard-jsonl" && opening.has_key("n"));
-  } catch (const InputError&) {
-    return false;  // open_trace will say what is wrong
-  }
-}
-
 }  // namespace blockyard::workload

@@ -21,9 +21,4 @@ namespace blockyard::workload {
 [[nodiscard]] std::unique_ptr<RequestSource> request_of_each_sample(std::unique_ptr<RequestSource> source,
                                                                     ContentStore* contents);
 
-// May the trace ask for more than one? True if its columns, or the keys of its first record, have `n`; false for
-// standard input, which can be read only once, and for a file that open_trace would refuse. `format` as in
-// TraceOptions.
-[[nodiscard]] bool trace_asks_samples(const std::string& path, const std::string& format);
-
 }  // namespace blockyard::workload

@@ -16,13 +16,6 @@ constexpr Seconds kLongestDraw = 1e8;  // of a delay with a high CV
 // Keeps times below 64 bits of ns.
 constexpr SimTime kLongestSession(100LL * 365 * 86400 * kNanosecondsPerSecond);
 
-std::unique_ptr<LengthDistribution> make_lengths(const LengthSpec& spec) {
-  for (const LengthEntry& entry : length_distributions()) {
-    if (entry.name == spec.distribution) return entry.make(spec);
-  }
-  return nullptr;  // has passed the checks
-}
-
 Tokens draw_one(LengthDistribution& lengths, RandomStream& stream) {
   Tokens drawn;
   lengths.draw(stream, std::span(&drawn, 1));
@@ -56,8 +49,8 @@ void check_sessions(const SessionSpec& spec, Diagnostics& errors) {
 Sessions::Sessions(const GeneratorSpec& spec)
     : spec_(*spec.sessions),
       firsts_(of_first_turns(spec)),
-      next_(make_lengths(spec_.next_tokens ? *spec_.next_tokens : spec.prompt_tokens)),
-      output_(make_lengths(spec.output_tokens)),
+      next_(make_length(spec_.next_tokens ? *spec_.next_tokens : spec.prompt_tokens)),
+      output_(make_length(spec.output_tokens)),
       turns_stream_(spec.seed, "turns"),
       delay_stream_(spec.seed, "delay"),
       next_stream_(spec.seed, "next_tokens"),

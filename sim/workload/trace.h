@@ -100,8 +100,13 @@ class TraceSource : public RequestSource {
 // read() throws it for rows, with file:line:column.
 [[nodiscard]] std::unique_ptr<TraceSource> open_trace(const std::string& path, const TraceOptions& options = {});
 
-// Does the trace say what its prompts share (ids of blocks, sessions, shared beginnings)? Looks at its first line;
-// false for standard input, which can be read only once, and for a file that open_trace would refuse.
+// What a trace may tell, by its format, and where that leaves it open by its columns or the keys of its first record;
+// false for what can be read only once, and for a file that open_trace would refuse. `format` as in TraceOptions.
+// What do prompts share (ids of blocks, sessions, shared beginnings)?
 [[nodiscard]] bool trace_tells_contents(const std::string& path, const std::string& format);
+// Is there a Request::delay?
+[[nodiscard]] bool trace_waits_for_answers(const std::string& path, const std::string& format);
+// Is there more than one sample a request?
+[[nodiscard]] bool trace_asks_samples(const std::string& path, const std::string& format);
 
 }  // namespace blockyard::workload

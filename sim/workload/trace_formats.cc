@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/diagnostics.h"
+#include "sim/workload/byte_source.h"
 #include "sim/workload/formats/azure.h"
 #include "sim/workload/formats/bailian.h"
 #include "sim/workload/formats/blis.h"
@@ -29,9 +31,21 @@
 namespace blockyard::workload {
 namespace {
 
-bool tells_nothing(const Opening& /*opening*/) { return false; }
 bool tells_everything(const Opening& /*opening*/) { return true; }
 bool only_by_name(const Opening& /*opening*/) { return false; }
+
+bool has_delays(const Opening& opening) { return opening.has_columns({"delay_s"}); }
+bool has_n(const Opening& opening) { return opening.has_columns({"n"}); }
+// The first turn of a session waits for nothing, but names the session.
+bool names_sessions(const Opening& opening) { return opening.has_key("session") || opening.has_key("delay_s"); }
+bool names_n(const Opening& opening) { return opening.has_key("n"); }
+bool names_mooncake_sessions(const Opening& opening) {
+  return opening.has_key("session_id") || opening.has_key("delay");
+}
+// Below its YAML header the columns are not seen.
+bool has_think_times(const Opening& opening) {
+  return opening.has_columns({"think_time_us"}) || has_blis_header(opening);
+}
 
 constexpr std::array kFormats{
     TraceFormat{"azure", "Azure LLM inference traces 2023 and 2024, CSV", "TIMESTAMP,ContextTokens,GeneratedTokens",
@@ -42,12 +56,12 @@ constexpr std::array kFormats{
                 R"({"chat_id", "timestamp", "input_length", "output_length"[, "hash_ids"]})", is_bailian,
                 tells_everything, open_bailian},
     TraceFormat{"blis", "TraceV2 of BLIS, CSV with or without its YAML header; sessions, tenants, shared beginnings",
-                "arrival_time_us,input_tokens,output_tokens", is_blis, tells_everything, open_blis},
+                "arrival_time_us,input_tokens,output_tokens", is_blis, tells_everything, open_blis, has_think_times},
     TraceFormat{"blockyard", "Blockyard's own CSV", "arrival_s,prompt_tokens,output_tokens", is_blockyard_csv,
-                has_content_columns, open_blockyard_csv},
+                has_content_columns, open_blockyard_csv, has_delays, has_n},
     TraceFormat{"blockyard-jsonl", "Blockyard's own JSON lines: the CSV's columns, and ids of prompt blocks",
                 R"({"arrival_s", "prompt_tokens", "output_tokens"})", is_blockyard_jsonl, tells_everything,
-                open_blockyard_jsonl},
+                open_blockyard_jsonl, names_sessions, names_n},
     TraceFormat{"burstgpt", "BurstGPT 1 to 3, CSV", "Timestamp,Request tokens,Response tokens", is_burstgpt,
                 tells_nothing, open_burstgpt},
     TraceFormat{"dynamo", "agent traces of NVIDIA Dynamo, JSON lines; sessions, hashes of 64-token blocks",
@@ -55,10 +69,10 @@ constexpr std::array kFormats{
                 tells_everything, open_dynamo},
     TraceFormat{"llmservingsim", "LLMServingSim, JSON lines: flat, agentic, log of its benchmark",
                 R"({"input_toks", "output_toks", "arrival_time_ns"} or {"sub_requests"})", is_llmservingsim,
-                tells_everything, open_llmservingsim},
+                tells_everything, open_llmservingsim, tells_everything},
     TraceFormat{"mooncake", "Mooncake traces and their form with sessions, JSON lines; 512 tokens an id",
                 R"({"timestamp", "input_length", "output_length"[, "hash_ids", "session_id", "delay"]})", is_mooncake,
-                tells_everything, open_mooncake},
+                tells_everything, open_mooncake, names_mooncake_sessions},
     TraceFormat{"openai-log", "answers and logs of OpenAI-style servers, JSON lines or an array",
                 R"({"created", "usage": {"prompt_tokens", "completion_tokens"}})", is_openai_log, tells_everything,
                 open_openai_log},
@@ -70,10 +84,10 @@ constexpr std::array kFormats{
                 tells_nothing, open_splitwise},
     TraceFormat{"tracelab", "rounds of agents recorded by TraceLab, JSON lines; sessions, what was repeated",
                 R"({"session_id", "input_tokens_total", "output_tokens", "timing_events"})", is_tracelab,
-                tells_everything, open_tracelab},
+                tells_everything, open_tracelab, tells_everything},
     TraceFormat{"tracelab-replay", "replay files of TraceLab, CSV; sessions that wait for their tools",
                 "session_id,prefix_len,input_len,output_len,tool_wait_after_ms", is_tracelab_replay, tells_everything,
-                open_tracelab_replay},
+                open_tracelab_replay, tells_everything},
     TraceFormat{"vidur", "processed traces of Vidur, CSV, also lengths alone", "num_prefill_tokens,num_decode_tokens",
                 is_vidur, tells_nothing, open_vidur},
     TraceFormat{"vllm-bench", "results of vLLM's benchmark, one JSON object", R"({"input_lens", "output_lens"})",
@@ -81,12 +95,23 @@ constexpr std::array kFormats{
     TraceFormat{"vllm-timed", "timed_trace of vLLM's benchmark, JSON lines as of Mooncake, 16 tokens an id",
                 "only by name: nothing tells it from mooncake", only_by_name, tells_everything, open_vllm_timed},
     TraceFormat{"weka", "agent traces of weka and cc-traces, JSON; sessions, 64-token ids of their own",
-                R"({"t", "in", "out", "id", "hash_ids"})", is_weka, tells_everything, open_weka},
+                R"({"t", "in", "out", "id", "hash_ids"})", is_weka, tells_everything, open_weka, tells_everything},
 };
 
 }  // namespace
 
 std::span<const TraceFormat> trace_formats() { return kFormats; }
+
+bool ask_opening(const std::string& path, const std::string& format, bool (*TraceFormat::*question)(const Opening&)) {
+  if (!can_be_read_again(path)) return false;
+  try {
+    LineReader lines(display_name(path), open_bytes(path));
+    const TraceFormat& found = find_trace_format(format, lines);
+    return (found.*question)(Opening(lines));
+  } catch (const InputError&) {
+    return false;  // open_trace will say what is wrong
+  }
+}
 
 const TraceFormat& find_trace_format(std::string_view name, LineReader& lines) {
   constexpr std::size_t kLineShown = 400;

@@ -180,7 +180,8 @@ RandomScenario random_scenario(Loop loop) {
   const std::string scheduler =
       one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca", "sarathi", "static");
   const bool prefix_cache_allowed = number(0, 1) == 0;
-  const bool several = number(0, 2) == 0;
+  // A client cannot wait for samples that are requests of their own.
+  const bool several = number(0, 2) == 0 && (loop == Loop::open || scheduler != "vllm-v0");
   const bool beams = several && !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
   const std::int64_t model = number(0, 6);
   const bool states = model == 5;

@@ -24,7 +24,7 @@ struct RatePoint {
 // Only the fields that the process's table line names are used.
 struct ArrivalSpec {
   std::string process = "poisson";  // a name in arrival_processes()
-  double rate_per_s = 1;            // mean over a long time
+  double rate_per_s = 1;            // mean over a long time; of spikes: of what comes between and under them
   double cv = 1;                    // of the gaps: standard deviation / mean
   double burst_rate_per_s = 0;      // rate within a burst
   SimTime burst;                    // length of a burst: exact in on_off, mean in mmpp

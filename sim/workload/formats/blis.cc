@@ -70,8 +70,11 @@ void skip_yaml(LineReader& lines) {
 }  // namespace
 
 bool is_blis(const Opening& opening) {
-  return opening.has_columns({"arrival_time_us", "input_tokens", "output_tokens"}) ||
-         opening.has_line({"trace_version:", "\"trace_version\":", "'trace_version':"});
+  return opening.has_columns({"arrival_time_us", "input_tokens", "output_tokens"}) || has_blis_header(opening);
+}
+
+bool has_blis_header(const Opening& opening) {
+  return opening.has_line({"trace_version:", "\"trace_version\":", "'trace_version':"});
 }
 
 std::unique_ptr<RowReader> open_blis(LineReader lines, const ReaderOptions& options) {

@@ -16,6 +16,7 @@
 namespace blockyard::workload {
 
 [[nodiscard]] bool is_blis(const Opening& opening);
+[[nodiscard]] bool has_blis_header(const Opening& opening);  // in YAML, above the columns
 [[nodiscard]] std::unique_ptr<RowReader> open_blis(LineReader lines, const ReaderOptions& options);
 
 }  // namespace blockyard::workload

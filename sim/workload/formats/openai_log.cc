@@ -52,7 +52,9 @@ class OpenAiLog final : public RecordFormat {
     read(record, row, batch, timed, 0);
     row.timed = timed;
     if (!timed && row.kind == RowKind::request) {
-      throw JsonFault{nullptr, "no time: expected created, created_at, timestamp, time or arrival_time"};
+      throw JsonFault{nullptr,
+                      "no time: expected created, created_at, timestamp, time, arrival_time or start_time, also with a "
+                      "unit (_ms, _us, _ns)"};
     }
   }
 
