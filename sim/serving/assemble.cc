@@ -112,7 +112,11 @@ BlockLayout blocks_of(const Document& scenario, const Served& s, bool cached, bo
   const bool moves_parts =
       sched::mode_swaps(scenario.choice("preemption.mode")) || scenario.boolean("preemption.tail_blocks");
   const bool own_memory = sched::traits_of(scenario.choice("engine.scheduler")).paged_only;
-  made = block_layout(s.model, options, s.max_model_len, !paged || cached || forks || moves_parts || own_memory);
+  const bool one = !paged || forks || moves_parts || own_memory || (cached && !has_own_eviction(scenario));
+  made = block_layout(s.model, options, s.max_model_len,
+                      one      ? TableUse::one
+                      : cached ? TableUse::named
+                               : TableUse::counted);
   if (!paged) made.block_size = Tokens(1);
   return made;
 }
@@ -336,6 +340,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   errors.throw_if_any();
   sched::Engine made = sched::make_engine(scheduler, options);
   a.host_blocks = options.host_blocks;
+  a.one_block_table = blocks.tables.empty();
   a.memory = std::move(made.memory);
   a.scheduler = std::move(made.scheduler);
   if (cached) warm_cache(scenario, *a.contents, *a.memory, a.identity, errors);

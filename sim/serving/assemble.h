@@ -40,7 +40,8 @@ struct Assembly {
   std::unique_ptr<TierPaths> tier_paths;  // where the prefix cache has tiers below the GPU
   std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
-  Blocks host_blocks;  // that swapped sequences go to
+  Blocks host_blocks;           // that swapped sequences go to
+  bool one_block_table = true;  // of a sequence, in which every token stays
   AdmissionOptions admission;
   RunLimits limits;
   ReplicaOptions replica;

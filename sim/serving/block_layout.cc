@@ -19,16 +19,41 @@ std::int64_t counted_bytes(const model::PageGroup& group, Bytes block) {
   return group.kind == LayerKind::recurrent ? used : used / group.block.count();
 }
 
-void add_tables(BlockLayout& made) {
+// Where layers are dealt to the tables of a group one by one, some tables may have one layer less: they are a row of
+// their own, if tables are to be told apart.
+std::vector<model::PageGroup> rows_of(const model::PageGroup& group, bool apart) {
+  const std::int64_t longer = group.layers % group.groups;
+  if (!apart || longer == 0) return {group};
+  model::PageGroup more = group;
+  more.groups = longer;
+  more.layers = longer * (group.layers / group.groups + 1);
+  model::PageGroup less = group;
+  less.groups -= longer;
+  less.layers -= more.layers;
+  return {more, less};
+}
+
+// `apart`: every table of a row uses equally many pieces.
+void add_tables(BlockLayout& made, bool apart) {
   const Bytes block = made.layout.block_bytes;
   std::int64_t piece = block.count();
   for (const model::PageGroup& group : made.layout.groups) {
     const Tokens tokens = group.kind == LayerKind::recurrent ? Tokens(0) : group.block;
-    made.tables.push_back({group.window, group.groups, tokens, counted_bytes(group, block)});
-    piece = std::gcd(piece, made.tables.back().pieces);
+    for (const model::PageGroup& row : rows_of(group, apart)) {
+      std::int64_t bytes = counted_bytes(row, block);
+      if (apart) bytes -= bytes % row.groups;
+      made.tables.push_back({row.window, row.groups, tokens, bytes});
+      piece = std::gcd(piece, apart ? bytes / row.groups : bytes);
+    }
   }
   for (kv::BlockTables& tables : made.tables) tables.pieces /= piece;
   made.piece_bytes = Bytes(piece);
+}
+
+bool has_names(const model::KvLayout& layout) {
+  return std::ranges::all_of(layout.groups, [&](const model::PageGroup& group) {
+    return group.kind != LayerKind::recurrent && group.block == layout.groups.front().block;
+  });
 }
 
 bool forgets(const model::KvLayout& layout, Tokens max_model_len) {
@@ -58,16 +83,17 @@ std::string kind_of(const model::PageGroup& group) {
 }  // namespace
 
 BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOptions& options, Tokens max_model_len,
-                         bool one_table) {
+                         TableUse use) {
   BlockLayout made;
   made.options = options;
   made.layout = model::kv_layout(spec, model::whole_model(spec), options);
   made.block_size = options.block_size;
-  if (one_table) {
+  if (use == TableUse::one || (use == TableUse::named && !has_names(made.layout))) {
     if (forgets(made.layout, max_model_len)) {
       made.notes.emplace_back(
-          "tokens that fall out of a sliding window are held: only paged memory frees them, without a prefix cache, "
-          "several samples a request, swaps, tail_blocks or vllm-v0");
+          "tokens that fall out of a sliding window are held: only paged memory frees them, without an eviction "
+          "policy, "
+          "rules or tiers of the prefix cache, several samples a request, swaps, tail_blocks or vllm-v0");
     }
     if (has_state(made.layout)) made.notes.emplace_back("recurrent state is not counted here, but for the weights");
     return made;
@@ -78,7 +104,7 @@ BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOption
   if (!made.layout.hybrid() && !forgets(made.layout, max_model_len)) return made;
   made.block_size = made.layout.block_size;
   made.block_bytes = made.layout.block_bytes;
-  add_tables(made);
+  add_tables(made, use == TableUse::named);
   return made;
 }
 

@@ -2,8 +2,10 @@
 // that `size` prints, as the block tables of the allocator.
 //
 // With the hybrid manager every kind of layers has tables of its own; without it, windowed layers count as full ones,
-// unless all layers are windowed alike. Where the allocator cannot keep unlike tables (`one_table`: named blocks,
-// forks, swaps, the V0 engine), every token stays until its sequence ends, and recurrent state is not counted.
+// unless all layers are windowed alike. Where the allocator cannot keep unlike tables (TableUse::one: forks, swaps, an
+// eviction policy, tiers, the V0 engine), every token stays until its sequence ends, and recurrent state is not
+// counted. Under the engine's own prefix cache (TableUse::named) so for what it has no names for: recurrent state, and
+// kinds of layers whose blocks have unlike numbers of tokens.
 #pragma once
 
 #include <optional>
@@ -15,6 +17,8 @@
 #include "sim/model/model_spec.h"
 
 namespace blockyard::serving {
+
+enum class TableUse { one, counted, named };
 
 struct BlockLayout {
   model::KvLayout layout;
@@ -31,7 +35,7 @@ struct BlockLayout {
 };
 
 [[nodiscard]] BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOptions& options,
-                                       Tokens max_model_len, bool one_table);
+                                       Tokens max_model_len, TableUse use);
 
 // What a pool of so many blocks comes to, in the engine's words; "" with one table.
 [[nodiscard]] std::string describe(const BlockLayout& layout, Blocks pool, Tokens max_model_len);

@@ -54,6 +54,10 @@ void note_opt(const kv::RecordedUses* uses, metrics::Identity& identity) {
 
 }  // namespace
 
+bool has_own_eviction(const Document& scenario) {
+  return scenario.choice("prefix_cache.eviction") == "lru" && !keeping_rules(scenario).any() && !asks_tiers(scenario);
+}
+
 // The engine's own order is that of the free queue itself; other policies, and rules, keep idle blocks by themselves.
 kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, const model::ModelSpec& model,
                                  Tokens max_model_len, const CacheRecording& recording, metrics::Identity& identity,
@@ -82,7 +86,7 @@ kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, co
     made.record = recording.uses;
     return made;
   }
-  if (name == "lru" && !made.rules.any() && !asks_tiers(scenario)) return made;
+  if (has_own_eviction(scenario)) return made;
   made.policy = kv::find_eviction(name);
   if (const std::string why = kv::why_not(*made.policy, made.rules); !why.empty()) {
     errors.add(scenario.place("prefix_cache.eviction"),

@@ -24,6 +24,10 @@ struct CacheRecording {
 };
 [[nodiscard]] bool needs_recording(const scenario::Document& scenario, const RequestsOverride* requests);
 
+// Of a run with prefix caching: the engine's own order of eviction, without rules or tiers, so that the free queue is
+// all there is.
+[[nodiscard]] bool has_own_eviction(const scenario::Document& scenario);
+
 // Of a run with prefix caching; what readers should know goes to `identity`. `own_eviction`: the engine takes no order
 // but its own.
 [[nodiscard]] kv::CacheEviction cache_eviction(const scenario::Document& scenario, bool own_eviction,

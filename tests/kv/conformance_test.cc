@@ -74,8 +74,18 @@ Choice random_choice(const std::string& strategy, const std::string& reservation
   c.options.page_geometry = PageGeometry(c.page, c.tensors);
   c.options.keep_pages = *rc::gen::arbitrary<bool>();
   static NothingShared nothing_shared;
-  const int kind = *rc::gen::inRange(0, 3);
-  if (kind == 1) c.options.contents = &nothing_shared;
+  const int kind = *rc::gen::inRange(0, 4);
+  if (kind == 1 || kind == 3) c.options.contents = &nothing_shared;
+  if (kind == 3) {  // named blocks: alike in tokens
+    const Tokens b = c.options.block_size;
+    c.options.tables =
+        one_of<std::vector<BlockTables>>({{{Tokens(5), 1, b, 1}},
+                                          {{Tokens(0), 1, b, 3}, {Tokens(16), 2, b, 4}},
+                                          {{Tokens(1), 1, b, 2}, {Tokens(0), 1, b, 3}, {Tokens(23), 1, b, 1}},
+                                          {{Tokens(0), 2, b, 6}, {Tokens(7), 3, b, 9}, {Tokens(7), 1, b, 2}}});
+    c.options.block_pieces = 3 * b.count();
+    c.options.longest_chunk = kMaxModelLen;
+  }
   if (kind == 2) {
     // Windows alone, with full attention, shorter than a block; pages of unlike layers; recurrent state.
     const Tokens b = c.options.block_size;

@@ -186,10 +186,39 @@ TEST_CASE("short of memory, hybrid models give the same run on sums and step by 
   }
 }
 
+// A conversation's second turn repeats the 401 tokens of the first, of which 400 are computed: 25 full blocks, all in
+// the table of full attention and of the window's the last ceil(127 / 16) = 8. The first turn has taken 50 of 64
+// blocks, and 17 of those have left its window before the others were freed. Another request in between takes 30: the
+// 14 that hold nothing, and 16 that no lookup needs. If it takes 38, the full table loses its last 7 blocks, and the
+// window's before those are gone: nothing is found.
+TEST_CASE("a prefix cache finds what windows need and no more") {
+  const TraceFile trace(
+      {{SimTime(0), 300, 101, ",1"}, {milliseconds(5000), 240, 1, ",2"}, {milliseconds(10000), 500, 1, ",1"}},
+      ",session");
+  const Sets sets{"model=gpt-oss-20b", "kv_cache.budget=65 blocks", "engine.max_model_len=1024",
+                  "prefix_cache.enable=true"};
+  const metrics::Summary s = summary_of(small_engine(trace), sets);
+  CHECK(s.prefix_cache.hit_tokens == 400);
+  CHECK(s.computed_tokens == 400 + 240 + 100);
+  CHECK(has_note(s, "1 for full attention, 1 for windows of 128"));
+  const TraceFile longer(
+      {{SimTime(0), 300, 101, ",1"}, {milliseconds(5000), 300, 1, ",2"}, {milliseconds(10000), 500, 1, ",1"}},
+      ",session");
+  CHECK(summary_of(small_engine(longer), sets).prefix_cache.hit_tokens == 0);
+  // While it runs, what has left a window is as free as without a cache.
+  const metrics::Summary off = summary_of(small_engine(trace), with(sets, {"prefix_cache.enable=false"}));
+  const metrics::Summary one_turn = summary_of(small_engine(trace), with(sets, {"workload.trace.limit=1"}));
+  const metrics::Summary one_off =
+      summary_of(small_engine(trace), with(sets, {"workload.trace.limit=1", "prefix_cache.enable=false"}));
+  CHECK(mean(one_turn, MemoryState::live) == mean(one_off, MemoryState::live));
+  CHECK(mean(one_turn, MemoryState::cached) > 0);
+  CHECK(off.prefix_cache.hit_tokens == 0);
+}
+
 TEST_CASE("where tables cannot be told apart, every token stays, and the report says so") {
   const TraceFile trace({{SimTime(0), 300, 101, ""}});
-  for (const Sets& more : {Sets{"prefix_cache.enable=true"}, Sets{"workload.n=2"}, Sets{"preemption.mode=swap"},
-                           Sets{"engine.scheduler=vllm-v0"}}) {
+  for (const Sets& more : {Sets{"prefix_cache.enable=true", "prefix_cache.eviction=lfu"}, Sets{"workload.n=2"},
+                           Sets{"preemption.mode=swap"}, Sets{"engine.scheduler=vllm-v0"}}) {
     const metrics::Summary s =
         summary_of(small_engine(trace), with({"model=gpt-oss-20b", "kv_cache.budget=101 blocks"}, more));
     INFO(more[0]);

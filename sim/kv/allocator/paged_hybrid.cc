@@ -3,22 +3,6 @@
 #include <algorithm>
 
 namespace blockyard::kv {
-namespace {
-
-// Blocks of one table that `tokens` have taken since the beginning.
-std::int64_t taken_at(const BlockTables& t, Tokens tokens) {
-  if (t.block == Tokens(0)) return tokens > Tokens(0) ? 1 : 0;
-  return blocks_for(tokens, t.block).count();
-}
-
-// Of those, the ones that have been freed by a sequence that grows when `computed` tokens are computed.
-std::int64_t freed_at(const BlockTables& t, Tokens computed) {
-  const std::int64_t out = (computed - t.window).count() + 1;
-  return t.window > Tokens(0) && out > 0 ? out / t.block.count() : 0;
-}
-
-}  // namespace
-
 PagedHybrid::PagedHybrid(Blocks blocks, std::int64_t block_pieces, const std::vector<BlockTables>& tables,
                          Tokens longest_chunk)
     : Allocator(Tokens(0)), block_pieces_(block_pieces), longest_chunk_(longest_chunk), total_(blocks), free_(blocks) {
@@ -31,16 +15,9 @@ PagedHybrid::PagedHybrid(Blocks blocks, std::int64_t block_pieces, const std::ve
   CHECK_LAW(!kinds_.empty(), "no block table for {} blocks", blocks.count());
 }
 
-// Before a step frees what has left the window, a table holds the window, less the token that comes next, and a chunk;
-// both may lie across one block more.
 std::int64_t PagedHybrid::most_held(Tokens end) const {
   std::int64_t sum = 0;
-  for (const Kind& kind : kinds_) {
-    const BlockTables& t = kind.tables;
-    std::int64_t most = taken_at(t, end);
-    if (t.window > Tokens(0)) most = std::min(most, taken_at(t, t.window - Tokens(1) + longest_chunk_) + 1);
-    sum += most * t.count;
-  }
+  for (const Kind& kind : kinds_) sum += kv::most_held(kind.tables, end, longest_chunk_) * kind.tables.count;
   return sum;
 }
 
@@ -74,18 +51,10 @@ Tokens PagedHybrid::largest_free() const {
   return Tokens(fits);
 }
 
-// The least number of tokens, from `computed` on, whose next token takes or frees a block.
+// Of all tables.
 Tokens PagedHybrid::next_change(Tokens computed) const {
   std::int64_t next = INT64_MAX;
-  for (const Kind& kind : kinds_) {
-    const std::int64_t size = kind.tables.block.count();
-    if (size == 0) continue;
-    const auto up = [&](std::int64_t n) { return (n + size - 1) / size * size; };
-    next = std::min(next, up(computed.count()));
-    if (kind.tables.window == Tokens(0)) continue;
-    const std::int64_t before = kind.tables.window.count() - 1;  // tokens that stay
-    next = std::min(next, before + std::max(size, up(computed.count() - before)));
-  }
+  for (const Kind& kind : kinds_) next = std::min(next, kv::next_change(kind.tables, computed));
   return Tokens(next);
 }
 

@@ -1,12 +1,5 @@
-// Paged KV memory of a model whose layers do not all keep the same past, as the engine's hybrid manager hands it out.
-// Layers stand in groups of equal size (model/kv_layout.h); each group has a block table of its own in every sequence,
-// and all blocks come from one pool of blocks of one size. What a table takes follows from its layers:
-//
-//   they look back at everything    ceil(n / block) blocks for n tokens
-//   at a window                     likewise, but those that have fallen out of it as a whole are freed when the
-//                                   sequence grows next: with c tokens computed, the first
-//                                   floor((c - window + 1) / block) of them
-//   they keep a recurrent state     one block from the first token to the end
+// Paged KV memory of a model whose layers do not all keep the same past, as the engine's hybrid manager hands it out:
+// every sequence has several block tables (block_tables.h), and all blocks come from one pool of blocks of one size.
 //
 // Law: free + held == total blocks. States as under `paged`; tokens that have fallen out of a window are live while
 // their block is held, a recurrent state is live, and `padding` is what of a block no layer uses: kinds of layers that
@@ -14,24 +7,16 @@
 // all of this is a multiple of.
 //
 // Cost: O(kinds of tables) a step and O(log n) a block taken or freed in the number n of decoding sequences. Blocks are
-// counted, not named; there is no prefix cache. Source: vLLM 0.13, v1/core/single_type_kv_cache_manager.py and
-// kv_cache_coordinator.py.
+// counted, not named; with a prefix cache it is paged_groups.h. Source: vLLM 0.13, v1/core/kv_cache_coordinator.py.
 #pragma once
 
 #include <vector>
 
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/allocator/block_tables.h"
 #include "sim/kv/allocator/due_queue.h"
 
 namespace blockyard::kv {
-
-// Block tables alike that each sequence has.
-struct BlockTables {
-  Tokens window;            // 0 = its layers look back at everything
-  std::int64_t count = 0;   // of the tables
-  Tokens block;             // tokens a block; 0 = a recurrent state, one block a table
-  std::int64_t pieces = 0;  // used in all the tables together: by a token, or by the state
-};
 
 class PagedHybrid final : public Allocator {
  public:

@@ -7,6 +7,8 @@
 #include "sim/kv/allocator/paged.h"
 #include "sim/kv/allocator/paged_cached.h"
 #include "sim/kv/allocator/paged_forks.h"
+#include "sim/kv/allocator/paged_groups.h"
+#include "sim/kv/allocator/paged_hybrid.h"
 #include "sim/kv/allocator/separate.h"
 #include "sim/kv/allocator/virtual.h"
 #include "sim/kv/placement/best_fit.h"
@@ -77,6 +79,11 @@ struct StrategyRow {
 
 std::unique_ptr<Allocator> make_paged(const MemoryOptions& o) {
   const Blocks blocks(o.capacity.count() / o.block_size.count());
+  if (!o.tables.empty() && o.contents != nullptr) {
+    CHECK_LAW(o.eviction.policy == nullptr && o.eviction.record == nullptr && o.tiers.tiers.empty(),
+              "{} kinds of block tables under a policy or tiers", o.tables.size());
+    return std::make_unique<PagedGroups>(blocks + Blocks(1), o.block_pieces, o.tables, o.longest_chunk, *o.contents);
+  }
   if (!o.tables.empty()) return std::make_unique<PagedHybrid>(blocks, o.block_pieces, o.tables, o.longest_chunk);
   if (o.contents == nullptr) return std::make_unique<Paged>(blocks, o.block_size);
   auto made = std::make_unique<PagedCached>(blocks + Blocks(1), o.block_size, true, o.contents);

@@ -8,9 +8,9 @@
 
 #include "sim/base/named.h"
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/allocator/block_tables.h"
 #include "sim/kv/allocator/contiguous.h"
 #include "sim/kv/allocator/page_geometry.h"
-#include "sim/kv/allocator/paged_hybrid.h"
 #include "sim/kv/beam_tree.h"
 #include "sim/kv/content.h"
 #include "sim/kv/placement/placement.h"
@@ -33,7 +33,7 @@ struct MemoryOptions {
   std::int64_t pages = 0;             // virtual: of one GPU
   PageGeometry page_geometry{};       // virtual
   bool keep_pages = true;             // virtual
-  std::vector<BlockTables> tables{};  // paged, without contents: of unlike layers; empty = one table for all
+  std::vector<BlockTables> tables{};  // paged, with contents no eviction policy: of unlike layers; empty = one table
   std::int64_t block_pieces = 0;      // paged, with tables
   Tokens longest_chunk{};             // paged, with tables
   bool forks = false;                 // requests may become several sequences

@@ -140,6 +140,11 @@ Record record_scenario(const Document& scenario, const std::filesystem::path& co
   refuse_what_the_format_cannot_say(scenario, errors);
   errors.throw_if_any();
   const serving::Assembly a = serving::assemble(scenario, configs);
+  if (!a.one_block_table) {
+    throw InputError(scenario.place("kv_cache.hybrid_kv_cache_manager"),
+                     "kv_cache.hybrid_kv_cache_manager: recorded runs have one block table a sequence, in which every "
+                     "token stays; expected a model of layers alike that look back at everything, or off");
+  }
   const SeenRun seen = run_and_watch(a);
   const Record header = read_header(header_json(scenario, a, seen), scenario.name());
   const Record record = run_header(header, StepPath::general, seen.steps + 1);
