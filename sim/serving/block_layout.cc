@@ -95,7 +95,11 @@ BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOption
           "policy, "
           "rules or tiers of the prefix cache, several samples a request, swaps, tail_blocks or vllm-v0");
     }
-    if (has_state(made.layout)) made.notes.emplace_back("recurrent state is not counted here, but for the weights");
+    if (has_state(made.layout)) {
+      made.notes.emplace_back(
+          "recurrent state takes no KV memory in this run: only paged memory counts it, without a prefix cache, "
+          "several samples a request, swaps, tail_blocks or vllm-v0");
+    }
     return made;
   }
   if (made.layout.full_for_windows) {

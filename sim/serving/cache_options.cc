@@ -35,11 +35,20 @@ CacheSalt cache_salt(const Document& scenario) {
 
 namespace {
 
-kv::KeepingRules keeping_rules(const Document& scenario) {
+kv::KeepingRules keeping_rules(const Document& scenario, Diagnostics& errors) {
   kv::KeepingRules rules;
   rules.admission = *kv::find_cache_admission(scenario.choice("prefix_cache.admission"));
   if (!scenario.is_word("prefix_cache.pin", "none")) {
-    rules.pinned = Blocks(scenario.tokens("prefix_cache.pin").count() / scenario.tokens("kv_cache.block_size").count());
+    const Tokens pin = scenario.tokens("prefix_cache.pin");
+    const Tokens block_size = scenario.tokens("kv_cache.block_size");
+    rules.pinned = Blocks(pin.count() / block_size.count());
+    if (rules.pinned == Blocks(0)) {
+      errors.add(
+          scenario.place("prefix_cache.pin"),
+          fmt::format("prefix_cache.pin: {} tokens fill no block, so that nothing is pinned; expected none or at "
+                      "least {} tokens, kv_cache.block_size",
+                      pin.count(), block_size.count()));
+    }
   }
   if (!scenario.is_word("prefix_cache.quota", "none")) rules.quota = scenario.real("prefix_cache.quota");
   return rules;
@@ -65,7 +74,6 @@ kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, co
   kv::CacheEviction made;
   const std::string& name = scenario.choice("prefix_cache.eviction");
   identity.eviction = name;
-  made.rules = keeping_rules(scenario);
   if (own_eviction) {
     const std::string& scheduler = scenario.choice("engine.scheduler");
     const auto own_order = [&](const char* key, const char* expected) {
@@ -73,15 +81,16 @@ kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, co
                  fmt::format("{}: {} has an order of its own; expected {}", key, scheduler, expected));
     };
     if (name != "lru") own_order("prefix_cache.eviction", "lru");
-    if (made.rules.admission != kv::CacheAdmission::always) own_order("prefix_cache.admission", "always");
-    if (made.rules.pinned > Blocks(0)) own_order("prefix_cache.pin", "none");
-    if (made.rules.quota > 0) own_order("prefix_cache.quota", "none");
+    if (scenario.choice("prefix_cache.admission") != "always") own_order("prefix_cache.admission", "always");
+    if (!scenario.is_word("prefix_cache.pin", "none")) own_order("prefix_cache.pin", "none");
+    if (!scenario.is_word("prefix_cache.quota", "none")) own_order("prefix_cache.quota", "none");
     if (asks_tiers(scenario)) {
       errors.add(scenario.place("prefix_cache.tiers"),
                  fmt::format("prefix_cache.tiers: {} has nothing below the GPU but its swap space", scheduler));
     }
     return made;
   }
+  made.rules = keeping_rules(scenario, errors);
   if (recording.first_run) {
     made.record = recording.uses;
     return made;

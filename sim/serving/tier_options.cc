@@ -46,14 +46,22 @@ TierSetup tier_setup(const Document& scenario, TierPathsOptions paths, cost::Cos
     if (scenario.is_word(section + "size", "none")) continue;
     kv::TierOptions made;
     made.tier = static_cast<kv::Tier>(tier);
-    made.capacity = Blocks(scenario.bytes(section + "size").count() / (paths.block_bytes.count() * paths.gpus));
+    const Bytes size = scenario.bytes(section + "size");
+    if (size == Bytes(0)) continue;
+    const std::int64_t block_bytes = paths.block_bytes.count() * paths.gpus;
+    made.capacity = Blocks(size.count() / block_bytes);
     if (made.capacity > kMostBlocks) {
       errors.add(scenario.place(section + "size"),
-                 fmt::format("{}size: {} blocks are more than the {} that a tier is simulated with", section,
-                             made.capacity.count(), kMostBlocks.count()));
+                 fmt::format("{}size: a tier is simulated with at most {} B here, {} blocks of {} B", section,
+                             kMostBlocks.count() * block_bytes, kMostBlocks.count(), block_bytes));
       continue;
     }
-    if (made.capacity == Blocks(0)) continue;  // nothing fits
+    if (made.capacity == Blocks(0)) {
+      errors.add(scenario.place(section + "size"),
+                 fmt::format("{}size: a block takes {} B, so that nothing fits; expected at least that, or none",
+                             section, block_bytes));
+      continue;
+    }
     made.write = write_rule(scenario.choice(section + "write"));
     made.policy = kv::find_eviction(scenario.choice(section + "eviction"));
     made.options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));

@@ -37,6 +37,12 @@ TEST_CASE("second_hit: a content that is gone is remembered, and admitted when i
   CHECK(counts("lru", admit(CacheAdmission::second_hit), references, 2).hit_blocks == 1);
 }
 
+TEST_CASE("second_hit: an admitted content that is gone is remembered as well") {
+  // Room for two. 1, admitted, goes for 3; it comes back admitted, and outlives 5 and 6.
+  const ReferenceString references = single_blocks({1, 1, 2, 2, 3, 3, 1, 5, 6, 1});
+  CHECK(counts("lru", admit(CacheAdmission::second_hit), references, 2).hit_blocks == 4);
+}
+
 TEST_CASE("tinylfu: a newcomer goes unless it is asked for more often than the policy's victim") {
   // Room for two. 1 and 2 fill it; 3, asked for once, does not drive out 1, asked for twice, nor do 4 and 5.
   const ReferenceString references = single_blocks({1, 1, 2, 2, 3, 4, 5, 1, 2});
@@ -80,6 +86,7 @@ TEST_CASE("quota: a tenant's blocks beyond it go, whatever room there is, and a 
   ReferenceString alone(Tokens(4), Lookup::raw);
   for (int round = 0; round < 2; ++round) add(alone, {1, 2, 3, 4}, 1);
   CHECK(counts("lru", {}, alone, 8).hit_blocks == 4);
+  CHECK(counts("lru", {CacheAdmission::always, Blocks(0), 0.25}, alone, 8).hit_blocks == 2);
   CHECK(counts("lru", {CacheAdmission::always, Blocks(0), 0.25}, alone, 16).hit_blocks == 4);
   add(alone, {9}, 1);  // what is let go beyond the quota is gone when the next request comes
   add(alone, {1, 2, 3, 4}, 1);

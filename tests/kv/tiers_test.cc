@@ -4,6 +4,7 @@
 #include <map>
 
 #include "sim/base/random.h"
+#include "sim/kv/allocator/paged_cached.h"
 #include "sim/kv/tiers/lower_tiers.h"
 
 namespace blockyard::kv {
@@ -181,6 +182,160 @@ TEST_CASE("tiers: what a waiting request will ask for is brought to the host, un
   const CacheLedger ledger = ledger_of(below);
   CHECK(ledger.tiers[0].used_blocks == 1);
   CHECK(ledger.tiers[1].prefetched_blocks == 1);
+}
+
+TEST_CASE("tiers: a copy out begins when the block has arrived itself") {
+  CountingLinks links;
+  LowerTiers below(tiers(links, {tier(Tier::host, 4, TierWrite::on_eviction)}), kBlock, 8);
+  below.advance(SimTime(50));
+  enter(below, 1, 11);
+  below.arrives_at(1, SimTime(500));
+  CHECK(evict(below, 1) == SimTime(510));
+}
+
+TEST_CASE("tiers: what falls further is read when it has arrived above") {
+  CountingLinks links;
+  LowerTiers below(
+      tiers(links, {tier(Tier::host, 1, TierWrite::on_eviction), tier(Tier::nvme, 8, TierWrite::on_eviction)}), kBlock,
+      8);
+  enter(below, 1, 11);
+  evict(below, 1);  // in the host at 10
+  enter(below, 1, 12);
+  evict(below, 1);  // 11 is in the store at 110, and would be in the host again at 210
+  const Eviction::Entry wanted = block(kNoBlock, 11);
+  CHECK(below.fetch({&wanted, 1}) == SimTime(220));
+}
+
+TEST_CASE("tiers: a prefetch reads a store's blocks when they have arrived there") {
+  CountingLinks links;
+  TiersOptions options =
+      tiers(links, {tier(Tier::host, 8, TierWrite::write_back), tier(Tier::nvme, 8, TierWrite::write_through)});
+  options.prefetch = true;
+  LowerTiers below(options, kBlock, 8);
+  enter(below, 1, 11);
+  below.advance(SimTime(10));  // in the store at 10 + 10 + 100
+  evict(below, 1);
+  below.expect(std::vector<std::uint64_t>{11});
+  below.advance(SimTime(30));  // in the host at 220
+  below.advance(SimTime(50));
+  const Eviction::Entry wanted = block(kNoBlock, 11);
+  CHECK(below.fetch({&wanted, 1}) == SimTime(230));
+}
+
+TEST_CASE("tiers: what was fetched is not written through, for it was not computed") {
+  CountingLinks links;
+  LowerTiers below(
+      tiers(links, {tier(Tier::host, 4, TierWrite::write_back), tier(Tier::nvme, 1, TierWrite::write_through)}), kBlock,
+      8);
+  const BlockId first = 1;
+  enter(below, first, 11);
+  below.let_go({&first, 1});
+  below.advance(SimTime(10));  // 11 to both
+  enter(below, 2, 12);
+  below.advance(SimTime(20));  // 12 to the store, where 11 goes for it
+  evict(below, first);
+  const Eviction::Entry wanted = block(kNoBlock, 11);
+  const SimTime there = below.fetch({&wanted, 1});
+  enter(below, first, 11);
+  below.arrives_at(first, there);
+  CHECK(links.stored[Tier::nvme] == 2);
+  below.advance(SimTime(100));
+  CHECK(links.stored[Tier::nvme] == 2);
+}
+
+TEST_CASE("tiers: what a full tier gives up for one block is not written again with the next, unpaid") {
+  CountingLinks links;
+  LowerTiers below(tiers(links, {tier(Tier::host, 2, TierWrite::write_through)}), kBlock, 8);
+  enter(below, 2, 12);
+  below.advance(SimTime(10));
+  enter(below, 3, 13);
+  below.advance(SimTime(20));  // full: 12 and 13
+  evict(below, 2);
+  enter(below, 1, 11);
+  enter(below, 2, 12);
+  below.advance(SimTime(30));  // 11 alone is lacking, and 12 goes for it
+  CHECK(links.out == 3);
+  CHECK(found(below, {12}) == 0);
+  CHECK(found(below, {13, 11}) == 2);
+  const CacheLedger ledger = ledger_of(below);
+  CHECK(ledger.tiers[0].written_blocks - ledger.tiers[0].evicted_blocks == ledger.tiers[0].used_blocks);
+}
+
+TEST_CASE("tiers: a block fetched from the host does not come from the store as well when the host gives it up") {
+  CountingLinks links;
+  LowerTiers below(
+      tiers(links, {tier(Tier::host, 1, TierWrite::on_eviction), tier(Tier::nvme, 8, TierWrite::write_through)}),
+      kBlock, 8);
+  enter(below, 1, 11);
+  enter(below, 2, 12);
+  below.advance(SimTime(10));  // both to the store
+  evict(below, 1);
+  evict(below, 2);  // 12 in the host, where 11 went for it
+  below.advance(SimTime(1000));
+  const std::vector<Eviction::Entry> wanted{block(kNoBlock, 11), block(kNoBlock, 12)};
+  below.fetch(wanted);
+  CHECK(links.loaded[Tier::nvme] == 1);
+  CHECK(ledger_of(below).tiers[0].evicted_blocks == 2);  // 11 before, and now 12 for 11
+  below.fetch({wanted.data(), 1});
+  CHECK(links.loaded[Tier::nvme] == 1);
+}
+
+// Request i says tokens that nobody else says.
+class OwnWords final : public ContentSource {
+ public:
+  void content_of(RequestId request, Content& out) override {
+    append_run(out, {static_cast<std::int64_t>(1000 * (1 + index_of(request))), 100});
+  }
+};
+
+SequenceNeed need_of(Tokens total) {
+  SequenceNeed need;
+  need.prompt = need.true_end = need.declared_end = total;
+  return need;
+}
+Grant look_and_admit(PagedCached& memory, SequenceId id, RequestId request, Tokens total) {
+  memory.find_prefix(id, request, total);
+  return memory.admit(id, need_of(total), total);
+}
+
+TEST_CASE("tiers: what is given up for its age is copied before it is overwritten, too") {
+  CountingLinks links;
+  OwnWords words;
+  PagedCached memory(Blocks(9), kBlock, true, &words);
+  CacheEviction eviction;
+  eviction.policy = find_eviction("ttl");
+  eviction.options.ttl = SimTime(100);
+  memory.set_eviction(eviction);
+  memory.set_tiers(tiers(links, {tier(Tier::host, 8, TierWrite::on_eviction)}));
+  memory.advance(SimTime(0));
+  REQUIRE(look_and_admit(memory, SequenceId{0}, RequestId{0}, kBlock * 3) == Grant::granted);
+  memory.release(SequenceId{0});
+  memory.advance(SimTime(99));
+  CHECK(memory.take_work().until == SimTime(0));
+  memory.advance(SimTime(100));
+  CHECK(links.out == 3);
+  CHECK(memory.take_work().until == SimTime(130));
+}
+
+TEST_CASE("tiers: who was refused is looked at again as time goes only where a tier has blocks of it") {
+  CountingLinks links;
+  OwnWords words;
+  PagedCached memory(Blocks(5), kBlock, true, &words);
+  CacheEviction eviction;
+  eviction.policy = find_eviction("lru");
+  memory.set_eviction(eviction);
+  memory.set_tiers(tiers(links, {tier(Tier::host, 8, TierWrite::on_eviction)}));
+  const SequenceId holds{0};
+  const SequenceId waits{1};
+  REQUIRE(look_and_admit(memory, waits, RequestId{1}, kBlock * 3) == Grant::granted);
+  memory.release(waits);
+  REQUIRE(look_and_admit(memory, holds, RequestId{0}, kBlock * 4) == Grant::granted);
+  CHECK(links.out == 3);
+  CHECK(look_and_admit(memory, waits, RequestId{1}, kBlock * 3) == Grant::no_space);
+  CHECK(memory.admission_changed(waits));
+  const SequenceId unknown{2};
+  CHECK(look_and_admit(memory, unknown, RequestId{2}, kBlock * 3) == Grant::no_space);
+  CHECK_FALSE(memory.admission_changed(unknown));
 }
 
 TEST_CASE("tiers: on random calls nothing exceeds its size, and the ledger is what went over the links") {

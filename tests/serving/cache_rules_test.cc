@@ -93,6 +93,21 @@ TEST_CASE("warm: what was said before the run is found from its first request on
   CHECK(std::ranges::any_of(s.identity.notes, says));
 }
 
+TEST_CASE("warm: requests of several samples find it too") {
+  const TraceFile before({{milliseconds(0), 64, 1, ",3,64"}}, ",prefix_id,prefix_tokens");
+  const TraceFile trace({{milliseconds(0), 64, 3, ",3,64"}}, ",prefix_id,prefix_tokens");
+  CHECK(summary_of(trace, {"prefix_cache.warm=" + before.path(), "workload.n=2"}).prefix_cache.hit_tokens == 56);
+}
+
+TEST_CASE("warm: opt, told what the run will look up, finds no less than lru") {
+  const TraceFile trace = mixed();
+  const auto found = [&](const char* eviction) {
+    return summary_of(trace, {"prefix_cache.warm=" + trace.path(), std::string("prefix_cache.eviction=") + eviction})
+        .prefix_cache.hit_tokens;
+  };
+  CHECK(found("opt") >= found("lru"));
+}
+
 TEST_CASE("warm: more than the pool holds leaves the last that was said") {
   std::vector<Row> rows;
   for (std::int64_t i = 0; i < 20; ++i) rows.push_back({milliseconds(i), 64, 1, fmt::format(",{},64", i + 1)});
@@ -140,5 +155,7 @@ TEST_CASE("cache rules: an engine with an order of its own, and policies that do
       std::string::npos);
   CHECK(error_of({"prefix_cache.eviction=opt", "prefix_cache.pin=8"}).find("bound") != std::string::npos);
   CHECK(error_of({"prefix_cache.eviction=ttl", "prefix_cache.admission=tinylfu"}).find("age") != std::string::npos);
+  CHECK(error_of({"prefix_cache.pin=7"}).find("at least 8 tokens") != std::string::npos);
+  CHECK(error_of({"prefix_cache.pin=8"}).empty());
   CHECK(error_of({"prefix_cache.quota=1.5"}).find("prefix_cache.quota") != std::string::npos);
 }

@@ -53,6 +53,12 @@ TEST_CASE("tiers: walking every step gives the same bytes, and the laws hold") {
        "hardware.links.host.bandwidth=100 MB/s", "preemption.victim=largest", "kv_cache.budget=24 blocks"},
       {"prefix_cache.tiers.host.size=64 MiB", "prefix_cache.tiers.load=always", "hardware.links.host.bandwidth=30 MB/s",
        "kv_cache.budget=22 blocks", "engine.queue_order=priority"},
+      {"prefix_cache.tiers.host.size=64 MiB", "prefix_cache.tiers.host.write=on_eviction", "prefix_cache.eviction=ttl",
+       "prefix_cache.ttl=100 ms", "hardware.links.host.bandwidth=1 GB/s"},
+      {"prefix_cache.tiers.host.size=64 MiB", "prefix_cache.tiers.host.write=on_eviction", "prefix_cache.quota=0.2",
+       "hardware.links.host.bandwidth=1 GB/s", "prefix_cache.tiers.load=always"},
+      {"prefix_cache.tiers.host.size=20 MiB", "prefix_cache.tiers.load=always", "workload.n=2",
+       "hardware.links.host.bandwidth=1 GB/s"},
   };
   const serving::RunControl series{.go_on = {}, .time_series = true};
   for (const Sets& some : tiers) {
@@ -93,7 +99,7 @@ TEST_CASE("tiers: a tier of no size is none") {
   const TraceFile trace = conversations();
   const metrics::Summary without =
       summary_of(trace, {"prefix_cache.quota=1"});  // by the same way, without the queue's order
-  const metrics::Summary empty = summary_of(trace, {"prefix_cache.tiers.host.size=1 kB"});
+  const metrics::Summary empty = summary_of(trace, {"prefix_cache.tiers.host.size=0 B"});
   CHECK(empty.prefix_cache_work->ledger.tiers.empty());
   CHECK(empty.prefix_cache.hit_tokens == without.prefix_cache.hit_tokens);
   CHECK(empty.makespan_s == without.makespan_s);
@@ -120,6 +126,24 @@ TEST_CASE("tiers: who fetches runs when its blocks have arrived") {
   CHECK(again.first_token - again.arrival == milliseconds(10));
   CHECK(from_below(computed.summary) == 0);
   CHECK(computed.summary.prefix_cache_work->ledger.computed_instead_tokens == 56);
+}
+
+TEST_CASE("tiers: of several samples too, who fetches runs when its blocks have arrived") {
+  // As above. Output of one token: the samples hold nothing beyond the prompt.
+  const TraceFile trace(
+      {{milliseconds(0), 64, 1, ",1"}, {milliseconds(200), 190, 1, ",0"}, {milliseconds(900), 64, 1, ",1"}},
+      ",session");
+  const Sets slow{"hardware.links.host.bandwidth=200 MiB/s",
+                  "hardware.links.host.latency=0 s",
+                  "hardware.links.host.copy_overhead=0 s",
+                  "prefix_cache.tiers.host.size=1 GiB",
+                  "prefix_cache.tiers.load=always",
+                  "kv_cache.budget=25 blocks",
+                  "workload.n=2"};
+  const serving::RunResult fetched = run(small_engine(trace), with(slow));
+  const metrics::RequestRecord& last = fetched.collector.records()[2];
+  CHECK(from_below(fetched.summary) == 56);
+  CHECK(last.first_token - last.arrival == milliseconds(45));
 }
 
 TEST_CASE("tiers: on eviction the step waits until what it overwrites has been copied") {
@@ -168,5 +192,9 @@ TEST_CASE("tiers: what does not go together is told") {
       error_of({"prefix_cache.tiers.nvme.size=1 GiB", "prefix_cache.tiers.prefetch=on_arrival"}).find("no host tier") !=
       std::string::npos);
   CHECK(error_of({"prefix_cache.tiers.host.size=1 GiB", "prefix_cache.tiers.host.eviction=opt"}).find("opt works on") !=
+        std::string::npos);
+  CHECK(error_of({"prefix_cache.tiers.host.size=1048575 B"}).find("a block takes 1048576 B") != std::string::npos);
+  CHECK(error_of({"prefix_cache.tiers.host.size=1048576 B"}).empty());
+  CHECK(error_of({"prefix_cache.tiers.host.size=100000 TB"}).find("at most 52428800000000 B here") !=
         std::string::npos);
 }

@@ -41,11 +41,7 @@ void PagedCached::advance(SimTime now) {
   if (tiers_ != nullptr) tiers_->advance(now);
   some_.clear();
   idle_->advance(now, some_);
-  if (tiers_ != nullptr && !some_.empty()) tiers_->evicted(some_);
-  for (const BlockId block : some_) {
-    drop_content(block);
-    pool_.join_queue(block);
-  }
+  give_up(some_);
 }
 
 void PagedCached::expect(RequestId request) {
@@ -166,9 +162,9 @@ void PagedCached::fetch(Held& held) {
 // It grows when somebody publishes the block that was missing; it shrinks when one of its free blocks is evicted. Then
 // an admission may take less than before: the rest of the free ones is no longer counted.
 bool PagedCached::admission_changed(SequenceId id) const {
-  if (tiers_ != nullptr) return true;  // what is worth fetching changes with time
   if (index_of(id) >= held_.size()) return false;
   const Held& held = held_[index_of(id)];
+  if (held.below > 0) return true;  // what is worth fetching changes with time
   if (held.hit_free > 0 && held.looked_at != evictions_) return true;
   return held.missing != kNoNode && tree_.find(held.missing, held.hit) != kNoBlock;
 }
@@ -214,6 +210,7 @@ Grant PagedCached::do_admit(SequenceId id, const SequenceNeed& need, Tokens firs
   }
   take_found(held, held.hit);
   if (caching_) count_hits(held);
+  if (idle_ != nullptr) idle_->set_admission(lookups_++);
   share_found(held);
   if (tiers_ != nullptr) fetch(held);
   held.published = held.hit;
@@ -270,7 +267,6 @@ void PagedCached::share_found(Held& held) {
     }
     return;
   }
-  idle_->set_admission(lookups_++);
   idle_->found(held.table, 0, chain_of(held));
   some_.clear();
   for (std::size_t i = held.table.size(); i-- > 0;) {
@@ -290,11 +286,16 @@ void PagedCached::make_room(std::int64_t blocks) {
   const std::int64_t missing = blocks - pool_.free().count();
   if (missing <= 0) return;
   idle_->evict(missing, some_);
-  if (tiers_ != nullptr) {
-    const SimTime until = tiers_->evicted(some_);
+  give_up(some_);
+}
+
+// Idle blocks lose their contents, which a tier below may take, and join the free queue.
+void PagedCached::give_up(std::span<const BlockId> blocks) {
+  if (tiers_ != nullptr && !blocks.empty()) {
+    const SimTime until = tiers_->evicted(blocks);
     if (until > now_) work().until = std::max(work().until, until);
   }
-  for (const BlockId block : some_) {
+  for (const BlockId block : blocks) {
     drop_content(block);
     pool_.join_queue(block);
   }

@@ -131,6 +131,7 @@ class PagedCached final : public Allocator {
   void count_hits(Held& held);
   void share_found(Held& held);
   void make_room(std::int64_t blocks);
+  void give_up(std::span<const BlockId> blocks);
   void drop_content(BlockId block);
   void tell_entered(const Held& held, std::int32_t first);
   void look_for_stranded();

@@ -1,9 +1,8 @@
 // Requests that become several sequences, each a sequence of the inner strategy:
 //
 //   contiguous, none   memory cannot share: each of the n sequences has the prompt in it, so that contiguous memory
-//   holds
-//                      n regions a request, all taken at its admission. The prompt is computed once and copied to the
-//                      others when the request forks, with the first token after the prompt.
+//                      holds n regions a request, all taken at its admission. The prompt is computed once and copied
+//                      to the others when the request forks, with the first token after the prompt.
 //   prefix cache       the others hold the full blocks of the first one's prompt with it (SequenceNeed::leader), and
 //                      what is beyond is their own. The first one's text is the one that is cached and found again;
 //                      prompts are found, and what samples wrote beyond it before a preemption is computed again.
@@ -47,10 +46,23 @@ class Separate final : public Allocator {
   [[nodiscard]] BlockSharing sharing() const override;
   [[nodiscard]] std::optional<CacheLedger> cache_ledger() const override { return inner_->cache_ledger(); }
   void advance(SimTime now) override { inner_->advance(now); }
+  void step_ended(SimTime now) override { inner_->step_ended(now); }
+  bool remember(const Content& content, const ContentOrigin& origin) override {
+    return inner_->remember(content, origin);
+  }
   void expect(RequestId request) override { inner_->expect(request); }
   void expect_no_more(RequestId request) override { inner_->expect_no_more(request); }
 
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
+  // What is found is the first one's.
+  [[nodiscard]] bool prefix_comes_later(SequenceId id) const override {
+    const SequenceId leader = leader_if_any(id);
+    return leader != SequenceId::none && inner_->prefix_comes_later(leader);
+  }
+  [[nodiscard]] SimTime prefix_arrives(SequenceId id) const override {
+    const SequenceId leader = leader_if_any(id);
+    return leader == SequenceId::none ? SimTime(0) : inner_->prefix_arrives(leader);
+  }
   [[nodiscard]] bool admission_changed(SequenceId id) const override {
     return inner_->admission_changed(leader_if_any(id));
   }

@@ -2,8 +2,8 @@
 // request:
 //   1. its hits are the leading ids of those looked up that are there
 //   2. the ids that it keeps (at most as many as fit, from the beginning) are asked for, deepest first: those there are
-//   hits to the
-//      policy, hit or stranded; then each missing one enters, deepest first, and evicts one where the cache is full
+//      hits to the policy, hit or stranded; then each missing one enters, deepest first, and evicts one where the cache
+//      is full
 //   3. it lets go of them, deepest first
 // Evicted are never the request's own blocks; only with opt, and then they enter first, and the cache is cut down to
 // its capacity when the request has let go. With lru both ways are the same. Cost: O(1) a block with an O(1) policy, no

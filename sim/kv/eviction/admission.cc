@@ -168,7 +168,11 @@ void FilteredEviction::evict(std::size_t count, std::vector<BlockId>& out) {
   const std::size_t before = out.size();
   policy_->evict(count, out);
   admitted_idle_ -= static_cast<std::int64_t>(count);
-  for (std::size_t i = before; i < out.size(); ++i) blocks_[out[i]].place = Place::gone;
+  for (std::size_t i = before; i < out.size(); ++i) {
+    Block& block = blocks_[out[i]];
+    block.place = Place::gone;
+    remembered_.push(block.reference.key);
+  }
 }
 
 }  // namespace blockyard::kv

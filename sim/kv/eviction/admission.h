@@ -49,7 +49,7 @@ class FilteredEviction final : public Eviction {
   struct Block {
     Place place = Place::gone;
     bool idle = false;
-    Reference reference;  // of a newcomer
+    Reference reference;  // as it entered, or as a newcomer was asked for last
   };
 
   void admit(BlockId slot, const Reference& reference);
@@ -61,7 +61,7 @@ class FilteredEviction final : public Eviction {
   std::unique_ptr<Eviction> policy_;
   std::vector<Block> blocks_;  // by slot
   SlotLists newcomers_;        // idle ones
-  GhostQueue remembered_;      // second_hit: contents that went unadmitted
+  GhostQueue remembered_;      // second_hit: contents that went
   FrequencySketch asked_;      // tinylfu
   std::int64_t admitted_idle_ = 0;
   BlockId challenged_ = kNoBlock;  // tinylfu: what the policy has given up, and no newcomer has beaten yet

@@ -64,7 +64,7 @@ std::string why_not(const EvictionRow& policy, const KeepingRules& rules) {
 
 std::unique_ptr<Eviction> make_eviction(const EvictionRow& policy, const KeepingRules& rules,
                                         const PolicyOptions& options, Blocks pool) {
-  const PartitionOptions parts{rules.pinned.count(), quota_blocks(rules, pool)};
+  const PartitionOptions parts{rules.pinned.count(), quota_blocks(rules, pool), policy.knows_time};
   PolicyOptions inner = options;
   if (parts.quota_blocks > 0) inner.capacity = std::min(inner.capacity, parts.quota_blocks);
   const auto make = [&policy, rules, inner] {

@@ -85,10 +85,12 @@ void PartitionedEviction::evict(std::size_t count, std::vector<BlockId>& out) {
 }
 
 void PartitionedEviction::expire(SimTime now, std::vector<BlockId>& out) {
-  for (Part& part : parts_) {
-    const std::size_t before = out.size();
-    part.policy->expire(now, out);
-    part.idle -= static_cast<std::int64_t>(out.size() - before);
+  if (options_.expires) {
+    for (Part& part : parts_) {
+      const std::size_t before = out.size();
+      part.policy->expire(now, out);
+      part.idle -= static_cast<std::int64_t>(out.size() - before);
+    }
   }
   for (const std::uint32_t grown : grown_) {
     Part& part = parts_[grown];

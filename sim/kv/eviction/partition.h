@@ -1,13 +1,15 @@
 // A cache in parts, each with a policy of its own: what is pinned, and one part a tenant.
-//   pinned   the first blocks of every chain, as many as the options say: they go when no other block is left. A range
-//            of the prompt with a retention priority of its own, as TensorRT-LLM's KvCacheRetentionConfig has it.
+//   pinned   the first blocks of every chain, as many as the options say: they go when no other block is left, or when
+//            their policy lets them go by their age. A range of the prompt with a retention priority of its own, as
+//            TensorRT-LLM's KvCacheRetentionConfig has it.
 //   quota    what is cached for a tenant is bounded: beyond it that tenant's own blocks go at once, chosen by the
-//   policy
-//            among them. Where room is needed the tenant with most cached blocks gives (of equals the one seen first),
-//            so that nobody's burst drives out all that others have. A block counts for the tenant who entered it;
-//            pinned ones, and those that a request holds, count for nobody.
-// Cost: O(1) a block beside the policies' own, O(tenants) an eviction of many; 4 bytes a block, and the policy's state
-// a block for each part.
+//            policy among them. Where room is needed the tenant with most cached blocks gives (of equals the one seen
+//            first), so that nobody's burst drives out all that others have. A block counts for the tenant who entered
+//            it; pinned ones, and those that a request holds, count for nobody.
+// Cost: O(1) a block beside the policies' own; an eviction of n blocks looks at all tenants up to n times, once for
+// each stretch that one tenant gives; 4 bytes a block, and the policy's state for every slot of the pool in each part,
+// set up when a tenant is seen first. Time passes in O(parts) where the policy knows of it, else in O(1) and what is
+// beyond a quota.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,6 +24,7 @@ namespace blockyard::kv {
 struct PartitionOptions {
   std::int64_t pinned_blocks = 0;  // at the beginning of a chain
   std::int64_t quota_blocks = 0;   // of a tenant; 0 = no limit, and no parts by tenant
+  bool expires = false;            // the policy lets blocks go by their age
 
   [[nodiscard]] bool any() const { return pinned_blocks > 0 || quota_blocks > 0; }
 };

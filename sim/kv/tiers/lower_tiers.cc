@@ -51,10 +51,11 @@ void LowerTiers::advance(SimTime now) {
   for (Level& level : levels_) level.ledger.evicted_blocks += level.store.expire(now);
   write_due(computed_, TierWrite::write_through);
   write_due(idle_, TierWrite::write_back);
-  if (!expected_.empty()) prefetch_due();
+  if (!expected_ends_.empty()) prefetch_due();
 }
 
-// Blocks that have lost their content since, or been taken for another, are due no more.
+// Blocks that have lost their content since, or been taken for another, are due no more. What was fetched is written
+// back, but not through: it was not computed here.
 void LowerTiers::write_due(std::vector<Due>& due, TierWrite rule) {
   if (due.empty()) return;
   some_.clear();
@@ -62,6 +63,7 @@ void LowerTiers::write_due(std::vector<Due>& due, TierWrite rule) {
   for (const Due& d : due) {
     GpuBlock& block = blocks_[d.block];
     if (block.reference.key != d.key || block.listed == lists_) continue;
+    if (rule == TierWrite::write_through && block.arrives > SimTime(0)) continue;
     block.listed = lists_;
     some_.push_back(d.block);
   }
@@ -77,22 +79,28 @@ void LowerTiers::write_due(std::vector<Due>& due, TierWrite rule) {
 // Those of the blocks that a level lacks go there; over the host link each goes once. Returns the end of that copy.
 SimTime LowerTiers::write_to(std::span<const std::size_t> levels, std::span<const BlockId> blocks) {
   std::int64_t copied = 0;
+  SimTime on_gpu = now_;
   for (const BlockId block : blocks) {
     const std::uint64_t key = blocks_[block].reference.key;
-    copied += std::ranges::any_of(levels, [&](std::size_t i) { return !levels_[i].store.contains(key); }) ? 1 : 0;
+    if (std::ranges::all_of(levels, [&](std::size_t i) { return levels_[i].store.contains(key); })) continue;
+    ++copied;
+    on_gpu = std::max(on_gpu, blocks_[block].arrives);
   }
   if (copied == 0) return now_;
-  const SimTime in_host = links_->gpu_to_host(now_, now_, copied);
+  const SimTime in_host = links_->gpu_to_host(now_, on_gpu, copied);
   for (const std::size_t i : levels) {
     Level& level = levels_[i];
-    std::int64_t lacking = 0;
-    for (const BlockId block : blocks) lacking += level.store.contains(blocks_[block].reference.key) ? 0 : 1;
-    if (lacking == 0) continue;
-    const SimTime ready = level.tier == Tier::host ? in_host : links_->store(level.tier, now_, in_host, lacking);
-    level.ledger.written_blocks += lacking;
+    lacking_.clear();
     for (const BlockId block : blocks) {
+      if (!level.store.contains(blocks_[block].reference.key)) lacking_.push_back(block);
+    }
+    if (lacking_.empty()) continue;
+    const std::int64_t count = std::ssize(lacking_);
+    const SimTime ready = level.tier == Tier::host ? in_host : links_->store(level.tier, now_, in_host, count);
+    level.ledger.written_blocks += count;
+    // What goes for one of these is not written again, though it be one of the blocks.
+    for (const BlockId block : lacking_) {
       GpuBlock& from = blocks_[block];
-      if (level.store.contains(from.reference.key)) continue;
       from.copied = in_host;
       put(i, from.reference, ready);
     }
@@ -103,7 +111,7 @@ SimTime LowerTiers::write_to(std::span<const std::size_t> levels, std::span<cons
 
 void LowerTiers::put(std::size_t level, const Reference& reference, SimTime ready) {
   Level& at = levels_[level];
-  const std::optional<Reference> gone = at.store.insert(reference, ready);
+  const std::optional<TierStore::Entry> gone = at.store.insert(reference, ready);
   if (!gone) return;
   ++at.ledger.evicted_blocks;
   if (level + 1 == levels_.size() || levels_[level + 1].write != TierWrite::on_eviction) return;
@@ -113,18 +121,20 @@ void LowerTiers::put(std::size_t level, const Reference& reference, SimTime read
 // From the top: what a level gives up for those may fall further.
 void LowerTiers::settle_falling() {
   for (std::size_t i = 1; i < levels_.size(); ++i) {
-    std::vector<Reference>& falling = falling_[i];
-    std::erase_if(falling, [&](const Reference& r) { return levels_[i].store.contains(r.key); });
+    std::vector<TierStore::Entry>& falling = falling_[i];
+    std::erase_if(falling, [&](const auto& gone) { return levels_[i].store.contains(gone.reference.key); });
     if (falling.empty()) continue;
     const auto blocks = static_cast<std::int64_t>(falling.size());
+    SimTime above = now_;
+    for (const TierStore::Entry& gone : falling) above = std::max(above, gone.ready);
     // The first tier below the GPU may itself be a store: then it is read on the way down.
     const bool from_host = levels_[i - 1].tier == Tier::host;
-    const SimTime there = from_host ? now_ : links_->load(levels_[i - 1].tier, now_, now_, blocks);
+    const SimTime there = from_host ? above : links_->load(levels_[i - 1].tier, now_, above, blocks);
     if (!from_host) levels_[i - 1].ledger.read_blocks += blocks;
     const SimTime ready = links_->store(levels_[i].tier, now_, there, blocks);
     levels_[i].ledger.written_blocks += blocks;
-    for (const Reference& r : falling) {
-      if (!levels_[i].store.contains(r.key)) put(i, r, ready);
+    for (const TierStore::Entry& gone : falling) {
+      if (!levels_[i].store.contains(gone.reference.key)) put(i, gone.reference, ready);
     }
     falling.clear();
   }
@@ -150,9 +160,11 @@ LowerTiers::Found LowerTiers::find(std::span<const std::uint64_t> keys, std::int
 SimTime LowerTiers::fetch(std::span<const Eviction::Entry> blocks) {
   TierBlocks counts{};
   std::array<SimTime, kTiers> ready{now_, now_, now_};
+  from_.clear();
   for (const Eviction::Entry& block : blocks) {
     const std::size_t i = level_of(block.reference.key);
     CHECK_LAW(i < levels_.size(), "a block at depth {} is fetched from nowhere", block.reference.depth);
+    from_.push_back(i);
     Level& level = levels_[i];
     const auto tier = static_cast<std::size_t>(level.tier);
     ++counts[tier];
@@ -169,9 +181,8 @@ SimTime LowerTiers::fetch(std::span<const Eviction::Entry> blocks) {
                                 : links_->load(static_cast<Tier>(tier), now_, ready[tier], counts[tier]);
     end = std::max(end, links_->host_to_gpu(now_, in_host, counts[tier]));
     if (static_cast<Tier>(tier) == Tier::host || levels_.front().tier != Tier::host) continue;
-    for (const Eviction::Entry& block : blocks) {
-      const std::size_t i = level_of(block.reference.key);
-      if (i < levels_.size() && levels_[i].tier == static_cast<Tier>(tier)) put(0, block.reference, in_host);
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      if (levels_[from_[k]].tier == static_cast<Tier>(tier)) put(0, blocks[k].reference, in_host);
     }
   }
   settle_falling();
@@ -221,40 +232,54 @@ void LowerTiers::end_warming() {
   }
 }
 
-void LowerTiers::expect(std::span<const std::uint64_t> keys) { expected_.emplace_back(keys.begin(), keys.end()); }
+void LowerTiers::expect(std::span<const std::uint64_t> keys) {
+  expected_.insert(expected_.end(), keys.begin(), keys.end());
+  expected_ends_.push_back(expected_.size());
+}
 
 void LowerTiers::prefetch_due() {
-  for (const std::vector<std::uint64_t>& keys : expected_) {
-    TierBlocks counts{};
-    std::vector<std::pair<Reference, std::size_t>> coming;
-    for (std::size_t position = 0; position < keys.size(); ++position) {
-      const std::size_t i = level_of(keys[position]);
-      if (i == levels_.size()) {
-        if (on_gpu_.contains(keys[position])) continue;
-        break;
-      }
-      if (i == 0 || on_gpu_.contains(keys[position])) continue;
-      Reference r;
-      r.key = keys[position];
-      r.parent = position == 0 ? kNoKey : keys[position - 1];
-      r.depth = static_cast<std::uint32_t>(position);
-      r.now = now_;
-      coming.emplace_back(r, i);
-      ++counts[static_cast<std::size_t>(levels_[i].tier)];
-    }
-    for (std::size_t i = 1; i < levels_.size(); ++i) {
-      const std::int64_t blocks = counts[static_cast<std::size_t>(levels_[i].tier)];
-      if (blocks == 0) continue;
-      const SimTime ready = links_->load(levels_[i].tier, now_, now_, blocks);
-      levels_[i].ledger.read_blocks += blocks;
-      levels_[i].ledger.prefetched_blocks += blocks;
-      for (const auto& [block, level] : std::views::reverse(coming)) {
-        if (level == i && !levels_[0].store.contains(block.key)) put(0, block, ready);
-      }
-    }
-    settle_falling();
+  std::size_t begin = 0;
+  for (const std::size_t end : expected_ends_) {
+    prefetch(std::span(expected_).subspan(begin, end - begin));
+    begin = end;
   }
   expected_.clear();
+  expected_ends_.clear();
+}
+
+void LowerTiers::prefetch(std::span<const std::uint64_t> keys) {
+  TierBlocks counts{};
+  std::array<SimTime, kTiers> ready{now_, now_, now_};
+  coming_.clear();
+  for (std::size_t position = 0; position < keys.size(); ++position) {
+    const std::uint64_t key = keys[position];
+    const std::size_t i = level_of(key);
+    if (i == levels_.size()) {
+      if (on_gpu_.contains(key)) continue;
+      break;
+    }
+    if (i == 0 || on_gpu_.contains(key)) continue;
+    Reference r;
+    r.key = key;
+    r.parent = position == 0 ? kNoKey : keys[position - 1];
+    r.depth = static_cast<std::uint32_t>(position);
+    r.now = now_;
+    coming_.emplace_back(r, i);
+    const auto tier = static_cast<std::size_t>(levels_[i].tier);
+    ++counts[tier];
+    ready[tier] = std::max(ready[tier], levels_[i].store.ready(key));
+  }
+  for (std::size_t i = 1; i < levels_.size(); ++i) {
+    const auto tier = static_cast<std::size_t>(levels_[i].tier);
+    if (counts[tier] == 0) continue;
+    const SimTime in_host = links_->load(levels_[i].tier, now_, ready[tier], counts[tier]);
+    levels_[i].ledger.read_blocks += counts[tier];
+    levels_[i].ledger.prefetched_blocks += counts[tier];
+    for (const auto& [block, level] : std::views::reverse(coming_)) {
+      if (level == i) put(0, block, in_host);
+    }
+  }
+  settle_falling();
 }
 
 void LowerTiers::describe(CacheLedger& ledger) const {

@@ -3,13 +3,13 @@
 //   write_through  a block goes there as soon as it is computed
 //   write_back     when its last owner lets it go
 //   on_eviction    when the tier above gives it up (the GPU, for the first tier); a GPU block is used again only when
-//   its
-//                  copy has ended, and the step that takes it waits
-// The first two copy beside the steps; a GPU block evicted before its copy has ended holds the step up as well. What is
-// read stays where it is (tiers are inclusive), and what comes from a store is in the host tier afterwards. Whether the
-// leading blocks that are found are fetched or computed again is decided where a request is looked at: `cheapest`
-// fetches where that takes less time. Prefetching brings the blocks of a request that has begun to wait from the stores
-// into the host tier; it begins with the next step.
+//                  its copy has ended, and the step that takes it waits
+// A copy begins when all of its blocks have arrived where it reads them. The first two copy beside the steps; a GPU
+// block evicted before its copy has ended holds the step up as well. What is read stays where it is (tiers are
+// inclusive), and what comes from a store is in the host tier afterwards. Whether the leading blocks that are found are
+// fetched or computed again is decided where a request is looked at: `cheapest` fetches where that takes less time.
+// Prefetching brings the blocks of a request that has begun to wait from the stores into the host tier; it begins with
+// the next step.
 //
 // Laws: a content is fetched from the uppermost tier that has it; read and written blocks are those given to the links.
 // Cost: O(1) a block and tier beside the policies'. Sources: HiCache of SGLang; KV offloading of vLLM; Gao et al.,
@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/base/cache_ledger.h"
@@ -107,6 +108,7 @@ class LowerTiers {
   void put(std::size_t level, const Reference& reference, SimTime ready);
   void settle_falling();
   void prefetch_due();
+  void prefetch(std::span<const std::uint64_t> keys);
 
   Tokens block_size_;
   bool always_load_;
@@ -115,15 +117,19 @@ class LowerTiers {
   TierLinks* links_of_run_;
   SimTime now_;
   std::vector<Level> levels_;
-  std::vector<GpuBlock> blocks_;                      // by block of the GPU
-  boost::unordered_flat_set<std::uint64_t> on_gpu_;   // where there is prefetching
-  std::vector<Due> computed_;                         // in the step in hand: to be written through
-  std::vector<Due> idle_;                             // let go: to be written back
-  std::vector<std::vector<Reference>> falling_;       // by level: given up by the one above
-  std::vector<std::vector<std::uint64_t>> expected_;  // chains of requests that have begun to wait
-  std::vector<BlockId> some_;                         // scratch
-  std::uint64_t lists_ = 0;                           // of due blocks so far
-  SimTime waits_until_;                               // of the last step that waited for a write
+  std::vector<GpuBlock> blocks_;                        // by block of the GPU
+  boost::unordered_flat_set<std::uint64_t> on_gpu_;     // where there is prefetching
+  std::vector<Due> computed_;                           // in the step in hand: to be written through
+  std::vector<Due> idle_;                               // let go: to be written back
+  std::vector<std::vector<TierStore::Entry>> falling_;  // by level: given up by the one above
+  std::vector<std::uint64_t> expected_;     // chains of requests that have begun to wait, one behind another
+  std::vector<std::size_t> expected_ends_;  // of each chain
+  std::vector<BlockId> some_;               // scratch
+  std::vector<BlockId> lacking_;            // scratch of write_to
+  std::vector<std::size_t> from_;           // scratch of fetch: by block, the level that has it
+  std::vector<std::pair<Reference, std::size_t>> coming_;  // scratch of prefetch
+  std::uint64_t lists_ = 0;                                // of due blocks so far
+  SimTime waits_until_;                                    // of the last step that waited for a write
   SimTime waited_for_writes_;
   std::int64_t computed_instead_ = 0;  // tokens
 };

@@ -33,6 +33,7 @@ class TierLinks {
 
   // How long it would take from `now` until all blocks were on the GPU; and to compute tokens [from, to) instead.
   [[nodiscard]] virtual SimTime would_fetch(SimTime now, const TierBlocks& blocks) const = 0;
+  // The latter asks the cost model once for each chunk of a full step.
   [[nodiscard]] virtual SimTime would_compute(Tokens from, Tokens to) = 0;
 };
 

@@ -9,17 +9,22 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/check.h"
 #include "sim/kv/eviction/eviction.h"
 
 namespace blockyard::kv {
 
 class TierStore {
  public:
+  struct Entry {
+    Reference reference;
+    SimTime ready;  // when it has arrived
+  };
+
   // `policy` has slots for `capacity` blocks.
   TierStore(std::int64_t capacity, std::unique_ptr<Eviction> policy)
       : capacity_(capacity), policy_(std::move(policy)) {}
 
-  [[nodiscard]] std::int64_t capacity() const { return capacity_; }
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(slot_of_.size()); }
   [[nodiscard]] bool contains(std::uint64_t key) const { return slot_of_.contains(key); }
   // When it has arrived.
@@ -34,9 +39,9 @@ class TierStore {
     policy_->let_go({&slot, 1});
   }
   // It is not there; it arrives at `ready`. Gives what had to go for it. Nothing is kept at capacity 0.
-  std::optional<Reference> insert(const Reference& reference, SimTime ready) {
+  std::optional<Entry> insert(const Reference& reference, SimTime ready) {
     if (capacity_ == 0) return std::nullopt;
-    std::optional<Reference> gone;
+    std::optional<Entry> gone;
     if (size() == capacity_) {
       out_.clear();
       policy_->evict(1, out_);
@@ -51,7 +56,8 @@ class TierStore {
       unused_.pop_back();
     }
     entries_[slot] = {reference, ready};
-    slot_of_.emplace(reference.key, slot);
+    const bool is_new = slot_of_.emplace(reference.key, slot).second;
+    CHECK_LAW(is_new, "a block at depth {} is put into a tier that has it", reference.depth);
     const Eviction::Entry entry{slot, reference};
     policy_->enter({&entry, 1});
     policy_->let_go({&slot, 1});
@@ -66,15 +72,10 @@ class TierStore {
   }
 
  private:
-  struct Entry {
-    Reference reference;
-    SimTime ready;
-  };
-
-  Reference drop(BlockId slot) {
+  Entry drop(BlockId slot) {
     slot_of_.erase(entries_[slot].reference.key);
     unused_.push_back(slot);
-    return entries_[slot].reference;
+    return entries_[slot];
   }
 
   std::int64_t capacity_;
