@@ -64,7 +64,9 @@ void note_opt(const kv::RecordedUses* uses, metrics::Identity& identity) {
 }  // namespace
 
 bool has_own_eviction(const Document& scenario) {
-  return scenario.choice("prefix_cache.eviction") == "lru" && !keeping_rules(scenario).any() && !asks_tiers(scenario);
+  return scenario.choice("prefix_cache.eviction") == "lru" && scenario.choice("prefix_cache.admission") == "always" &&
+         scenario.is_word("prefix_cache.pin", "none") && scenario.is_word("prefix_cache.quota", "none") &&
+         !asks_tiers(scenario);
 }
 
 // The engine's own order is that of the free queue itself; other policies, and rules, keep idle blocks by themselves.
