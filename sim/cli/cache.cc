@@ -91,7 +91,13 @@ serving::CacheSalt salt_of(const Options& options) {
   options.fail(fmt::format("--salt: expected none, tenant or request, found \"{}\"", salt));
 }
 
-kv::KeepingRules rules_of(const Options& options, Tokens block_size) {
+std::int64_t pinned_tokens(const Options& options) {
+  const auto text = options.value_of("pin");
+  return text ? whole_number_of(options, "pin", *text, 0) : 0;
+}
+
+// All but how many blocks are pinned, which the trace's block size says.
+kv::KeepingRules rules_of(const Options& options) {
   kv::KeepingRules rules;
   const std::string admission = options.value_of("admission").value_or("always");
   const auto rule = kv::find_cache_admission(admission);
@@ -102,15 +108,22 @@ kv::KeepingRules rules_of(const Options& options, Tokens block_size) {
                              did_you_mean(admission, known), fmt::join(known, ", ")));
   }
   rules.admission = *rule;
-  if (const auto text = options.value_of("pin"))
-    rules.pinned = Blocks(whole_number_of(options, "pin", *text, 0) / block_size.count());
   if (const auto text = options.value_of("quota")) {
     rules.quota = number_of(options, "quota", *text, 0);
     if (!(rules.quota > 0 && rules.quota <= 1)) options.fail("--quota: expected a share above 0, at most 1");
   }
-  if (rules.any() && options.has("flat")) options.fail("--flat: not together with --admission, --pin or --quota");
-  if (rules.any() && options.has("sample")) options.fail("--sample: not together with --admission, --pin or --quota");
+  const bool any = rules.any() || pinned_tokens(options) > 0;
+  if (any && options.has("flat")) options.fail("--flat: not together with --admission, --pin or --quota");
+  if (any && options.has("sample")) options.fail("--sample: not together with --admission, --pin or --quota");
   return rules;
+}
+
+Blocks pinned_blocks(const Options& options, Tokens block_size) {
+  const std::int64_t tokens = pinned_tokens(options);
+  if (tokens > 0 && tokens < block_size.count()) {
+    options.fail(fmt::format("--pin: {} tokens are less than a block of {}", tokens, block_size.count()));
+  }
+  return Blocks(tokens / block_size.count());
 }
 
 // Of `all`, those that go with the rules; a policy named by itself has to.
@@ -236,6 +249,7 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
       options.fail("--sample: expected a share above 0, at most 1");
   }
 
+  study.rules = rules_of(options);
   const model::ModelSpec model = model_of(options);
   study::CacheTrace trace = study::read_cache_trace(options.words().front(), how);
   if (trace.references.requests().empty()) throw InputError({options.words().front()}, "no request to look up");
@@ -244,7 +258,7 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
                      "the trace does not say what its prompts share: nothing can be told of a cache");
   }
   if (options.has("flat")) trace.references = trace.references.flattened();
-  study.rules = rules_of(options, trace.references.block_size());
+  study.rules.pinned = pinned_blocks(options, trace.references.block_size());
   check_rules(options, study);
   study.capacities = capacities_of(options, model, trace.references);
   study.options.cost = serving::block_costs(model, trace.references.block_size(), longest_chain(trace.references));
@@ -256,6 +270,8 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
                            bound,
                            model.name,
                            study,
+                           how.answers,
+                           how.salt,
                            study::run_cache_study(trace.references, distances, study)};
   if (options.has("json")) {
     streams.out << cache_json(report);

@@ -77,15 +77,29 @@ std::string result_table(const CacheReport& report) {
   return table.text();
 }
 
+const char* salt_name(serving::CacheSalt salt) {
+  switch (salt) {
+    case serving::CacheSalt::none:
+      return "none";
+    case serving::CacheSalt::tenant:
+      return "tenant";
+    case serving::CacheSalt::request:
+      return "request";
+  }
+  return "";
+}
+
 std::string rules_line(const CacheReport& report) {
   const kv::KeepingRules& rules = report.study.rules;
-  if (!rules.any()) return "";
   std::vector<std::string> parts;
+  if (report.answers) parts.emplace_back("answers kept");
+  if (report.salt != serving::CacheSalt::none)
+    parts.push_back(fmt::format("shared within a {}", salt_name(report.salt)));
   const std::string admission = kv::cache_admissions()[static_cast<std::size_t>(rules.admission)].name;
   if (rules.admission != kv::CacheAdmission::always) parts.push_back("admission " + admission);
   if (rules.pinned > Blocks(0)) parts.push_back(fmt::format("first {} blocks pinned", grouped(rules.pinned.count())));
   if (rules.quota > 0) parts.push_back(fmt::format("at most {} for a tenant", percent(rules.quota)));
-  return fmt::format("  rules       {}\n", fmt::join(parts, ", "));
+  return parts.empty() ? "" : fmt::format("  rules       {}\n", fmt::join(parts, ", "));
 }
 
 std::string explanation(const CacheReport& report) {
@@ -192,6 +206,8 @@ std::string cache_json(const CacheReport& report) {
                           {"trace", report.file},
                           {"format", report.trace.report.format},
                           {"lookup", references.lookup() == kv::Lookup::raw ? "raw" : "full"},
+                          {"answers", report.answers},
+                          {"salt", salt_name(report.salt)},
                           {"block_tokens", references.block_size().count()},
                           {"requests", references.requests().size()},
                           {"blocks", references.blocks()},

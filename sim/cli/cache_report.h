@@ -21,6 +21,8 @@ struct CacheReport {
   const kv::CostBound& bound;
   const std::string& model;
   const study::CacheStudy& study;
+  bool answers = false;                                // kept too
+  serving::CacheSalt salt = serving::CacheSalt::none;  // who shares
   std::vector<study::CacheResult> results;
 };
 

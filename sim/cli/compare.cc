@@ -45,28 +45,26 @@ std::vector<study::Variant> variants_of(const Options& options) {
   return study::variants(axes);
 }
 
-// The variants may read what an earlier comparison wrote.
+// The variants may read what an earlier comparison wrote, each of them files of its own.
 void refuse_overwriting(const Options& options, const std::vector<study::Variant>& variants,
                         const std::filesystem::path& folder,
                         const std::map<std::string, std::filesystem::path>& places) {
-  Paths written{folder / "comparison.json", folder / "comparison.csv"};
+  Paths written = report::comparison_paths(folder);
   for (const auto& [label, place] : places) {
-    for (std::filesystem::path& file : run_files(place)) {
-      std::error_code ignored;
-      if (std::filesystem::exists(file, ignored)) written.push_back(std::move(file));
-    }
+    const Paths files = report::report_paths(place);
+    written.insert(written.end(), files.begin(), files.end());
   }
   const std::filesystem::path file = options.words().front();
-  const std::vector<std::string> sets = options.values_of("set");
+  const scenario::Schema schema = serving::scenario_schema(config_folder());
   Paths inputs{file};
-  try {
-    inputs = inputs_of(file, scenario::load(file, serving::scenario_schema(config_folder()), sets));
-  } catch (const InputError&) {
-    // Keys may come with the variants; what is wrong besides is told of each of them.
-    inputs = {file};
-  }
   for (const study::Variant& variant : variants) {
-    for (const auto& [key, value] : variant.settings) inputs.emplace_back(value);
+    try {
+      const Paths own =
+          inputs_of(file, scenario::load(file, schema, study::assignments(options.values_of("set"), variant)));
+      inputs.insert(inputs.end(), own.begin(), own.end());
+    } catch (const InputError&) {
+      continue;  // what is wrong with a variant is told of all of them together, before any runs
+    }
   }
   refuse_inputs("--out", written, inputs);
 }

@@ -30,13 +30,27 @@ report::WorstBy figure_of(const Options& options) {
   options.fail(fmt::format("--by: expected ttft, stall or e2e, found \"{}\"", by));
 }
 
+// "no request ..."
+const char* none_has(report::WorstBy by) {
+  switch (by) {
+    case report::WorstBy::ttft:
+      return "had a first token";
+    case report::WorstBy::stall:
+      return "was stalled";
+    case report::WorstBy::e2e:
+      return "finished";
+  }
+  return "";
+}
+
 }  // namespace
 
 ExitStatus explain(const Arguments& arguments, Streams streams) {
   Options options("blockyard explain", "one request's time, wait by wait: for what, behind whom, for whom preempted");
   options.words("DIR", 1, 1, "the folder that `blockyard run --out DIR` has written");
   options.value("request", "ID", "the request, by its number in requests.csv");
-  options.value("worst", "N", "the N worst requests instead");
+  options.value("worst", "N",
+                "the N worst instead; unfinished and timed-out ones have no e2e, nor ttft before a first token");
   options.value("by", "FIGURE", "worst by ttft, stall or e2e (default)");
   options.flag("json", "print JSON, and nothing else, to standard output");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
@@ -69,7 +83,7 @@ ExitStatus explain(const Arguments& arguments, Streams streams) {
   if (options.has("json")) {
     streams.out << report::json_text({{"schema", "blockyard.explanation/1"}, {"requests", stories}});
   } else {
-    streams.out << (ids.empty() ? "no request has anything of that\n" : text);
+    streams.out << (ids.empty() ? fmt::format("no request of {} {}\n", options.words().front(), none_has(by)) : text);
   }
   return ExitStatus::done;
 }

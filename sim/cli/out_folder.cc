@@ -86,11 +86,6 @@ Paths inputs_of(const fs::path& file, const scenario::Document& scenario) {
   return inputs;
 }
 
-Paths run_files(const fs::path& folder) {
-  return {folder / "summary.json", folder / "requests.csv", folder / "timeseries.csv", folder / "events.csv",
-          folder / "memory.csv"};
-}
-
 void refuse_inputs(const std::string& option, const Paths& written, const Paths& inputs) {
   for (const fs::path& out : written) {
     std::error_code error;

@@ -37,9 +37,6 @@ using Paths = std::vector<std::filesystem::path>;
 // The file of a scenario and the files that it names.
 [[nodiscard]] Paths inputs_of(const std::filesystem::path& file, const scenario::Document& scenario);
 
-// What run() writes into a folder.
-[[nodiscard]] Paths run_files(const std::filesystem::path& folder);
-
 // Throws InputError with `option` as its place if a file to be written is one that is read, by whatever name.
 void refuse_inputs(const std::string& option, const Paths& written, const Paths& inputs);
 

@@ -56,7 +56,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   Paths inputs = inputs_of(options.words().front(), scenario);
   if (replayed) inputs.emplace_back(*replayed);
   if (exported) refuse_inputs("--export-trace", {*exported}, inputs);
-  if (const auto out = options.value_of("out")) refuse_inputs("--out", run_files(*out), inputs);
+  if (const auto out = options.value_of("out")) refuse_inputs("--out", report::report_paths(*out), inputs);
   if (exported) static_cast<void>(serving::export_requests(scenario, configs, *exported));
   std::optional<serving::RequestsOverride> requests;
   if (replayed) requests = serving::exported_requests(scenario, configs, *replayed);

@@ -69,15 +69,15 @@ Cases cases_of(const SizeQuestion& q) {
 ExitStatus answer(const SizeQuestion& q, const Options& options, Streams streams) {
   const Cases all = cases_of(q);
   const std::vector<model::Sizing>& cases = all.sizes;
-  const auto trace_of = [&](const model::Sizing& sizing) -> std::optional<TraceFit> {
-    const std::optional<std::string> file = options.value_of("trace");
-    if (!file) return std::nullopt;
-    return measure_trace(*file, options.value_of("format").value_or("auto"), sizing);
-  };
+  std::vector<TraceFit> traces;
+  if (const std::optional<std::string> file = options.value_of("trace")) {
+    traces = measure_trace(*file, options.value_of("format").value_or("auto"), cases);
+  }
+  const auto trace_of = [&](std::size_t i) { return traces.empty() ? std::nullopt : std::optional(traces[i]); };
   const bool one = q.gpus.size() == 1 && q.tps.size() == 1;
   if (options.has("json")) {
     ordered_json sizes = ordered_json::array();
-    for (const model::Sizing& sizing : cases) sizes.push_back(size_json(sizing, q.contexts, trace_of(sizing)));
+    for (std::size_t i = 0; i < cases.size(); ++i) sizes.push_back(size_json(cases[i], q.contexts, trace_of(i)));
     ordered_json cannot = ordered_json::array();
     for (const Diagnostic& d : all.cannot) cannot.push_back(to_string(d));
     const ordered_json whole =
@@ -85,12 +85,8 @@ ExitStatus answer(const SizeQuestion& q, const Options& options, Streams streams
             : ordered_json{{"schema", "blockyard.sizes/1"}, {"sizes", sizes}, {"cannot_be_split", cannot}};
     streams.out << whole.dump(2) << '\n';
   } else if (one) {
-    print_size(cases.front(), q.contexts, trace_of(cases.front()), streams.out);
+    print_size(cases.front(), q.contexts, trace_of(0), streams.out);
   } else {
-    std::vector<TraceFit> traces;
-    for (const model::Sizing& sizing : cases) {
-      if (std::optional<TraceFit> trace = trace_of(sizing)) traces.push_back(std::move(*trace));
-    }
     print_table(cases, q.contexts, traces, streams.out);
     for (const Diagnostic& d : all.cannot) streams.out << to_string(d) << '\n';
   }

@@ -26,7 +26,9 @@ struct TraceFit {
   double concurrency_in_flight = 0;  // usable blocks / mean_blocks_in_flight
 };
 
-[[nodiscard]] TraceFit measure_trace(const std::string& file, const std::string& format, const model::Sizing& sizing);
+// One a sizing; the trace is read once. Cost: O(requests x sizings).
+[[nodiscard]] std::vector<TraceFit> measure_trace(const std::string& file, const std::string& format,
+                                                  const std::vector<model::Sizing>& sizings);
 
 void print_size(const model::Sizing& sizing, const std::vector<Tokens>& contexts, const std::optional<TraceFit>& trace,
                 std::ostream& out);

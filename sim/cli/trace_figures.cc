@@ -151,8 +151,11 @@ void print_prefixes(const TraceFigures& figures, std::ostream& out) {
     out << "  ideal hits    the trace does not say what its prompts share\n";
     return;
   }
-  out << fmt::format("  ideal hits    {} of the prompt tokens, in {} requests; {} by an engine's rules\n",
-                     percent(prefixes.hit_share()), grouped(prefixes.repeating), percent(prefixes.engine_hit_share()));
+  // An engine finds full blocks: what that comes to is known of ids of blocks.
+  out << fmt::format(
+      "  ideal hits    {} of the prompt tokens, in {} requests{}\n", percent(prefixes.hit_share()),
+      grouped(prefixes.repeating),
+      prefixes.ids > 0 ? fmt::format("; {} by an engine's rules", percent(prefixes.engine_hit_share())) : "");
   if (prefixes.ids > 0) {
     out << fmt::format("    in blocks   {} of {} ({}); {} by an engine's rules: full blocks, never the last token\n",
                        grouped(prefixes.hit_ids), grouped(prefixes.ids),
@@ -243,6 +246,7 @@ ordered_json lru_json(const TraceFigures& figures) {
 }
 
 ordered_json prefixes_json(const ReadReport& read, const PrefixStatistics& prefixes) {
+  const auto with_ids = [&](auto figure) { return prefixes.ids > 0 ? ordered_json(figure) : ordered_json(nullptr); };
   return {{"block_tokens", read.hash_block},
           {"ids", prefixes.ids},
           {"distinct_ids", prefixes.distinct_ids},
@@ -254,9 +258,9 @@ ordered_json prefixes_json(const ReadReport& read, const PrefixStatistics& prefi
           {"ideal_hit_blocks", prefixes.hit_ids},
           {"ideal_hit_tokens", prefixes.hit_tokens.count()},
           {"ideal_hit_ratio", prefixes.hit_share()},
-          {"ideal_engine_hit_blocks", prefixes.engine_hit_ids},
-          {"ideal_engine_hit_tokens", prefixes.engine_hit_tokens.count()},
-          {"ideal_engine_hit_ratio", prefixes.engine_hit_share()},
+          {"ideal_engine_hit_blocks", with_ids(prefixes.engine_hit_ids)},
+          {"ideal_engine_hit_tokens", with_ids(prefixes.engine_hit_tokens.count())},
+          {"ideal_engine_hit_ratio", with_ids(prefixes.engine_hit_share())},
           {"repeating_requests", prefixes.repeating}};
 }
 

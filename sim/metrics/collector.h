@@ -2,10 +2,10 @@
 // it, however long they took, all else of what happened in it, its beginning included and its end not; records, rows of
 // the time series and the conservation of requests are of the whole run. Events of requests go into records; the state
 // between events is piecewise constant and is integrated by advance(now), exactly, in integers, from the first arrival
-// on. Laws: arrived == finished + rejected
-// + timed out + unfinished; over the states of memory the integrals add up to capacity x span; over the rows of the
-// time series the tokens add up to the totals. Cost: O(1) a call, about 27 ns in all for a step; nothing is allocated
-// but for new records and rows. summarise: O(requests), about 0.16 s for a million.
+// on. Laws: arrived == finished + rejected + timed out + unfinished; over the states of memory the integrals add up to
+// capacity x span; over the rows of the time series the tokens add up to the totals. Cost: O(1) a call, about 27 ns in
+// all for a step; nothing is allocated but for new records and rows. summarise: O(requests), about 0.16 s for a
+// million.
 #pragma once
 
 #include <array>

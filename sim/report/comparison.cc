@@ -126,6 +126,29 @@ std::string heading(std::span<const Variant> variants) {
   return wrapped("", text + "; ratios are to the first variant", kColumns, "  ") + "\n";
 }
 
+// Some row that is a statistic of `sample`, or stands in `group`, is shown.
+bool shows(std::span<const Variant> variants, metrics::Distribution metrics::Summary::* sample,
+           std::string_view group = "") {
+  return std::ranges::any_of(comparison_rows(), [&](const ComparisonRow& row) {
+    if (sample != nullptr ? row.sample != sample : row.group != group) return false;
+    Values values;
+    for (const Variant& variant : variants) values.push_back(row.value(variant.summary));
+    return !left_out(row.show, values);
+  });
+}
+
+// What the rows that are shown mean; those of latency, throughput and memory always are.
+std::string definitions(std::span<const Variant> variants) {
+  std::string text;
+  const auto add = [&](const char* definition) { text += wrapped("  ", definition, kColumns, "  "); };
+  add(kLatencyDefinition);
+  if (shows(variants, nullptr, kTimeWentGroup)) add(kTimeDefinition);
+  add(kThroughputDefinition);
+  if (shows(variants, &metrics::Summary::stall)) add(kStallDefinition);
+  add(kMemoryDefinition);
+  return text;
+}
+
 TextTable table_of(std::span<const Variant* const> variants) {
   TextTable table(2);
   add_labels(table, variants);
@@ -210,11 +233,7 @@ std::string print_comparison(const std::vector<Variant>& all) {
     if (!marks.empty()) text += fmt::format("{}:\n{}", variant.label, marks);
   }
   text += heading(variants) + left_out + (left_out.empty() ? "" : "\n") + tables(variants) + "\n";
-  for (const char* definition :
-       {kLatencyDefinition, kTimeDefinition, kThroughputDefinition, kStallDefinition, kMemoryDefinition}) {
-    text += wrapped("  ", definition, kColumns, "  ");
-  }
-  return text + origins(variants);
+  return text + definitions(variants) + origins(variants);
 }
 
 nlohmann::ordered_json comparison_json(const std::vector<Variant>& variants) {

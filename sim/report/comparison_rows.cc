@@ -49,13 +49,12 @@ void add_times(Rows& rows, const char* group, const std::string& name, Distribut
 // Means over finished requests; those of the rows that stand furthest to the left add up to that of E2E.
 void add_time_went(Rows& rows) {
   using metrics::TimeBucket;
-  constexpr const char* kGroup = "where time went, mean";
   const auto add = [&](const std::string& name, auto of) {
-    rows.push_back(
-        {kGroup, name, Figure::time, "", true, Show::if_not_zero, [of](const Summary& s) -> std::optional<double> {
-           if (s.time.requests == 0) return std::nullopt;
-           return of(s.time);
-         }});
+    rows.push_back({kTimeWentGroup, name, Figure::time, "", true, Show::if_not_zero,
+                    [of](const Summary& s) -> std::optional<double> {
+                      if (s.time.requests == 0) return std::nullopt;
+                      return of(s.time);
+                    }});
   };
   const auto add_bucket = [&](const std::string& name, TimeBucket bucket) {
     add(name, [bucket](const metrics::TimeUses& t) { return t[bucket].mean_s; });

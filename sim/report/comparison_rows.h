@@ -15,6 +15,8 @@ enum class Figure { count, number, time, bytes, share };
 // When a row is left out: if no variant has a sample of it, or if it is nothing in all of them.
 enum class Show { always, if_sampled, if_not_zero };
 
+inline constexpr const char* kTimeWentGroup = "where time went, mean";
+
 struct ComparisonRow {
   std::string group;
   std::string name;

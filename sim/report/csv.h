@@ -12,6 +12,9 @@
 
 namespace blockyard::report {
 
+inline constexpr const char* kRequestsFile = "requests.csv";
+inline constexpr const char* kEventsFile = "events.csv";
+
 [[nodiscard]] std::string requests_header();
 
 // tpot_s is a quotient: the shortest decimals of the double that the summary's distribution counts. output_tokens,

@@ -16,13 +16,13 @@ inline constexpr const char* kLatencyDefinition =
 inline constexpr const char* kThroughputDefinition =
     "throughput: finished requests, and all output tokens, over the makespan (first arrival to last event). goodput: "
     "finished requests that meet every limit; one-token outputs meet any TPOT. misses: finished requests beyond a "
-    "limit "
-    "(alone: beyond no other), and those not finished.";
+    "limit (alone: beyond no other), and those not finished.";
 inline constexpr const char* kStallDefinition =
     "stall: from each preemption until the computed length is regained, summed over a preempted request's life. "
     "waiting: without a seat; restoring: the rest, copied back or computed again.";
 inline constexpr const char* kTimeDefinition =
-    "of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the head of the line out "
+    "where time went: of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the "
+    "head of the line out "
     "in each step: no seat; a full token budget (of running requests, of prompts, of what is computed again after a "
     "preemption); no KV memory. head: as the head itself; behind: behind it, charged with the head's cause, whatever "
     "would have kept this one out. prefill until the first token, decode after it, each split into own (the step "

@@ -14,9 +14,9 @@ namespace blockyard::report {
 namespace {
 
 constexpr const char* kSummary = "summary.json";
-constexpr const char* kRequests = "requests.csv";
 constexpr const char* kTimeSeries = "timeseries.csv";
-constexpr const char* kEvents = "events.csv";
+constexpr const char* kComparison = "comparison.json";
+constexpr const char* kComparisonTable = "comparison.csv";
 
 void append(PendingFile& file, std::string_view text) { file.buffer().append(text.data(), text.data() + text.size()); }
 
@@ -66,21 +66,29 @@ void make_folder(const std::filesystem::path& dir) {
 
 }  // namespace
 
+std::vector<std::filesystem::path> report_paths(const std::filesystem::path& dir) {
+  return {dir / kSummary, dir / kRequestsFile, dir / kTimeSeries, dir / kEventsFile, dir / MemoryCsv::kFileName};
+}
+
+std::vector<std::filesystem::path> comparison_paths(const std::filesystem::path& dir) {
+  return {dir / kComparison, dir / kComparisonTable};
+}
+
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,
                    const metrics::Collector& collector, MemoryCsv* changes) {
   make_folder(dir);
-  PendingFile requests(dir / kRequests);
+  PendingFile requests(dir / kRequestsFile);
   PendingFile time_series(dir / kTimeSeries);
   PendingFile whole(dir / kSummary);
   write_requests(requests, collector);
   write_time_series(time_series, collector);
   std::optional<PendingFile> events;
-  if (const auto& log = collector.time().events()) write_events(events.emplace(dir / kEvents), *log);
+  if (const auto& log = collector.time().events()) write_events(events.emplace(dir / kEventsFile), *log);
   write_json(whole, summary_json(summary));
   if (events) {
     events->commit();
   } else {
-    remove_file(dir / kEvents);
+    remove_file(dir / kEventsFile);
   }
   if (changes != nullptr) {
     changes->close();
@@ -94,15 +102,15 @@ void write_reports(const std::filesystem::path& dir, const metrics::Summary& sum
 }
 
 void remove_reports(const std::filesystem::path& dir) {
-  for (const char* name : {kSummary, kRequests, kTimeSeries, kEvents, MemoryCsv::kFileName}) remove_file(dir / name);
+  for (const std::filesystem::path& file : report_paths(dir)) remove_file(file);
   std::error_code ignored;  // others' files are in it, or it is not there
   if (std::filesystem::is_directory(dir, ignored)) std::filesystem::remove(dir, ignored);
 }
 
 void write_comparison(const std::filesystem::path& dir, const std::vector<Variant>& variants) {
   make_folder(dir);
-  PendingFile table(dir / "comparison.csv");
-  PendingFile whole(dir / "comparison.json");
+  PendingFile table(dir / kComparisonTable);
+  PendingFile whole(dir / kComparison);
   append(table, comparison_csv(variants));
   table.close();
   write_json(whole, comparison_json(variants));

@@ -15,6 +15,10 @@
 
 namespace blockyard::report {
 
+// The files of a run in `dir`, and those of a comparison: what write_reports and write_comparison may write.
+[[nodiscard]] std::vector<std::filesystem::path> report_paths(const std::filesystem::path& dir);
+[[nodiscard]] std::vector<std::filesystem::path> comparison_paths(const std::filesystem::path& dir);
+
 // Makes `dir` if it does not exist. `changes`: the run's memory.csv, whole; without it one of an earlier run goes.
 // Throws InputError where there is no such folder to be made, WriteError where a file cannot be written.
 void write_reports(const std::filesystem::path& dir, const metrics::Summary& summary,

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "sim/base/diagnostics.h"
+#include "sim/report/csv.h"
 
 namespace blockyard::report {
 namespace {
@@ -189,8 +190,8 @@ RunFiles read_run_files(const std::filesystem::path& dir) {
                      "is no folder: expected the one that `blockyard run SCENARIO --out DIR` has written");
   }
   RunFiles files;
-  files.requests = read_requests(dir / "requests.csv");
-  files.events = read_events(dir / "events.csv", files.requests);
+  files.requests = read_requests(dir / kRequestsFile);
+  files.events = read_events(dir / kEventsFile, files.requests);
   return files;
 }
 

@@ -1,7 +1,9 @@
 // One request's story, made of a run's files: what it waited for and behind whom, who held the memory meanwhile, for
 // whom it was preempted, and where its time went. Times are exact, as in the files. What others held at an instant is
-// not in the files: their tokens are taken from their lengths, a decoding request's in a straight line from its first
-// token to its last ("about").
+// not in the files: their tokens are taken from their lengths ("about"). One that has no first token yet counts with
+// its whole prompt; one that decodes, in a straight line from its first token to its last, which runs through its
+// stalls too, and while it computes again what it lost, as if it held all of it; one that decodes and never finished,
+// with its prompt alone: its outputs are unknown ("at least").
 #pragma once
 
 #include <cstdint>
@@ -19,6 +21,7 @@ struct Holder {
   std::size_t request = 0;
   std::int64_t tokens = 0;  // about
   SimTime since;            // its latest admission
+  bool at_least = false;    // it has outputs besides, how many is unknown
 };
 
 // Who held the memory at an instant.
@@ -26,6 +29,7 @@ struct Holders {
   SimTime at;
   std::int64_t running = 0;
   std::int64_t tokens = 0;      // about, of all of them
+  bool at_least = false;        // some of them have more
   std::vector<Holder> largest;  // at most five
 };
 
@@ -62,6 +66,7 @@ struct Story {
   std::vector<Holders> at_preemption;  // one each of the first three
   std::vector<Victim> victims;         // the first five
   std::size_t victims_in_all = 0;
+  std::optional<SimTime> left;  // its client left, or the engine dropped it
 };
 
 enum class WorstBy { ttft, stall, e2e };

@@ -50,12 +50,13 @@ std::string cause_text(QueueCause cause) {
 
 std::string holders_text(const Holders& h) {
   if (h.running == 0) return "nobody else was running";
-  std::string text = fmt::format("{} running, about {} tokens of KV between them; the most: ", count_text(h.running),
-                                 count_text(h.tokens));
+  const auto roughly = [](bool at_least) { return at_least ? "at least" : "about"; };
+  std::string text = fmt::format("{} running, {} {} tokens of KV between them; the most: ", count_text(h.running),
+                                 roughly(h.at_least), count_text(h.tokens));
   for (std::size_t i = 0; i < h.largest.size(); ++i) {
     const Holder& holder = h.largest[i];
-    text += fmt::format("{}request {} about {} (in since {:.6f} s)", i == 0 ? "" : ", ", holder.request,
-                        count_text(holder.tokens), to_seconds(holder.since));
+    text += fmt::format("{}request {} {} {} (in since {:.6f} s)", i == 0 ? "" : ", ", holder.request,
+                        roughly(holder.at_least), count_text(holder.tokens), to_seconds(holder.since));
   }
   return text;
 }
@@ -71,10 +72,10 @@ std::string fate(const RequestRow& r) {
 void tell_line(const Story& s, Timeline& timeline) {
   for (const LineWait& wait : s.line) {
     const bool head = wait.head == s.request;
-    timeline.add(wait.from,
-                 fmt::format("waits {} {}{}", time_text(to_seconds(wait.lasted)),
-                             head ? "at the head of the line: " : fmt::format("behind request {}: ", wait.head),
-                             (head ? "" : "of which it held that ") + cause_text(wait.cause)));
+    timeline.add(wait.from, fmt::format("waits {} {}{}", time_text(to_seconds(wait.lasted)),
+                                        head ? "at the head of the line: "
+                                             : fmt::format("behind request {}, kept out because ", wait.head),
+                                        cause_text(wait.cause)));
   }
   if (s.line_changes > s.line.size()) {
     timeline.add_note(s.line.back().from,
@@ -121,17 +122,24 @@ std::string buckets_text(const RequestRow& r) {
     table.add({fmt::format("    {}", metrics::kTimeBucketNames[i]), in_unit(to_seconds(SimTime(r.time.ns[i])), unit),
                share_text(static_cast<double>(r.time.ns[i]) / static_cast<double>(total))});
   }
-  table.add({"    E2E", in_unit(to_seconds(SimTime(total)), unit), share_text(1)});
+  const char* whole = r.e2e ? "    E2E" : r.outcome == "timed_out" ? "    until it left" : "    until it was dropped";
+  table.add({whole, in_unit(to_seconds(SimTime(total)), unit), share_text(1)});
   return table.text();
 }
 
 ordered_json holders_json(const Holders& h) {
   ordered_json largest = ordered_json::array();
   for (const Holder& holder : h.largest) {
-    largest.push_back(
-        {{"request", holder.request}, {"tokens_about", holder.tokens}, {"since_s", to_seconds(holder.since)}});
+    largest.push_back({{"request", holder.request},
+                       {"tokens_about", holder.tokens},
+                       {"at_least", holder.at_least},
+                       {"since_s", to_seconds(holder.since)}});
   }
-  return {{"t_s", to_seconds(h.at)}, {"running", h.running}, {"tokens_about", h.tokens}, {"largest", largest}};
+  return {{"t_s", to_seconds(h.at)},
+          {"running", h.running},
+          {"tokens_about", h.tokens},
+          {"at_least", h.at_least},
+          {"largest", largest}};
 }
 
 ordered_json seconds_or_null(const std::optional<SimTime>& time) {
@@ -152,15 +160,21 @@ std::string print_story(const Story& s) {
       kColumns, "  ");
   Timeline timeline;
   timeline.add(r.arrival, "arrives");
+  const SimTime front_end(r.time[metrics::TimeBucket::front_end]);
+  if (front_end > SimTime(0)) {
+    timeline.add(r.arrival, fmt::format("takes {} to the engine", time_text(to_seconds(front_end))));
+  }
   const SimTime boundary(r.time[metrics::TimeBucket::step_boundary]);
   if (boundary > SimTime(0)) {
-    timeline.add(r.arrival, fmt::format("waits {} for the step that runs to end", time_text(to_seconds(boundary))));
+    timeline.add(r.arrival + front_end,
+                 fmt::format("waits {} for the step that runs to end", time_text(to_seconds(boundary))));
   }
   tell_line(s, timeline);
   if (r.admission) timeline.add(r.arrival + *r.admission, "is admitted");
   if (r.ttft) timeline.add(r.arrival + *r.ttft, "first token");
   tell_preemptions(s, timeline);
   if (r.e2e) timeline.add(r.arrival + *r.e2e, "last token");
+  if (s.left) timeline.add(*s.left, r.outcome == "timed_out" ? "its client leaves" : "the engine drops it");
   return text + timeline.text() + buckets_text(r);
 }
 
@@ -176,6 +190,7 @@ ordered_json story_json(const Story& s) {
   j["admission_s"] = seconds_or_null(r.admission);
   j["ttft_s"] = seconds_or_null(r.ttft);
   j["e2e_s"] = seconds_or_null(r.e2e);
+  j["left_s"] = s.left ? ordered_json(to_seconds(*s.left - r.arrival)) : ordered_json(nullptr);
   j["stall_s"] = to_seconds(r.stall);
   j["recomputed_tokens"] = r.recomputed_tokens;
   ordered_json& line = j["line"] = ordered_json::array();

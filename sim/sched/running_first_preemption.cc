@@ -66,10 +66,7 @@ void RunningFirst::give_up(SequenceId id, Tokens keep, Tokens to, SwapCause caus
     batch_.swapped_out.push_back({s.id, host_->save(s, keep, to, now_), cause, beneficiary_});
   } else {
     if (host_ != nullptr && keep < to) host_->drop(s);
-    if (cause != SwapCause::more) {
-      batch_.preempted.push_back(s.id);
-      batch_.preempted_for.push_back(beneficiary_);
-    }
+    if (cause != SwapCause::more) batch_.preempted.push_back({s.id, beneficiary_});
   }
   s.kept = keep;
   if (keep > Tokens(0)) {

@@ -10,7 +10,6 @@ void Batch::clear() {
   admitted.clear();
   resumed.clear();
   preempted.clear();
-  preempted_for.clear();
   skipped.clear();
   fetching.clear();
   swapped_out.clear();

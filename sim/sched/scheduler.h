@@ -37,6 +37,14 @@ struct Swap {
   RequestId beneficiary{};  // on the way out, if asked for by name_beneficiaries(): for whom it has to go
 };
 
+// Its KV is dropped, to be computed again.
+struct Preempted {
+  RequestId request;
+  RequestId beneficiary{};  // as that of a swap
+
+  [[nodiscard]] bool operator==(const Preempted&) const = default;
+};
+
 struct Finish {
   RequestId request;
   Tokens generated;
@@ -49,11 +57,10 @@ struct Batch {
   std::int64_t decode_context_squares = 0;  // sum of the squares
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
-  std::vector<RequestId> admitted;       // first admissions
-  std::vector<RequestId> resumed;        // admitted again after a preemption by recompute
-  std::vector<RequestId> preempted;      // by recompute
-  std::vector<RequestId> preempted_for;  // for whom each of them had to go, if asked for by name_beneficiaries()
-  std::vector<Swap> swapped_out;         // preempted by swap
+  std::vector<RequestId> admitted;   // first admissions
+  std::vector<RequestId> resumed;    // admitted again after a preemption by recompute
+  std::vector<Preempted> preempted;  // by recompute
+  std::vector<Swap> swapped_out;     // preempted by swap
   std::vector<Swap> swapped_in;
   SimTime held_until;               // copies hold the step up: nothing is computed before
   std::vector<RequestId> skipped;   // running, and given no token; not those whose KV is on its way back

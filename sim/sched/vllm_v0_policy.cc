@@ -212,8 +212,7 @@ void VllmV0::preempt_by_recompute(SequenceId id, SequenceId beneficiary) {
   r.computed = Tokens(0);
   r.decoding = false;
   lose_seat(r);
-  batch_.preempted.push_back(r.id);
-  batch_.preempted_for.push_back(row(beneficiary).id);
+  batch_.preempted.push_back({r.id, row(beneficiary).id});
 }
 
 void VllmV0::lose_seat(Row& r) {

@@ -179,10 +179,10 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
     time.admitted(record(id), now, collector_->records()[index_of(id)].arrival);
   }
   for (const RequestId id : batch.resumed) time.resumed(record(id), now, false);
-  for (std::size_t i = 0; i < batch.preempted.size(); ++i) {
-    const metrics::RecordId id = record(batch.preempted[i]);
+  for (const sched::Preempted& preempted : batch.preempted) {
+    const metrics::RecordId id = record(preempted.request);
     collector_->preempted(id, now, false);
-    time.preempted(id, now, std::nullopt, record(batch.preempted_for[i]));
+    time.preempted(id, now, std::nullopt, record(preempted.beneficiary));
   }
   record_swaps(now, batch);
   for (const sched::Finish& ignored : batch.ignored) {

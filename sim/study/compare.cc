@@ -44,11 +44,9 @@ std::vector<Loaded> load_all(const std::filesystem::path& file, std::span<const 
   std::vector<std::string> known_not_to_fit;
   Diagnostics not_fitting;
   for (const Variant& variant : variants) {
-    std::vector<std::string> assignments(sets.begin(), sets.end());
-    for (const auto& [key, value] : variant.settings) assignments.push_back(fmt::format("{}={}", key, value));
     loaded.emplace_back();
     try {
-      scenario::Document scenario = scenario::load(file, schema, assignments);
+      scenario::Document scenario = scenario::load(file, schema, assignments(sets, variant));
       static_cast<void>(serving::assemble(scenario, configs));  // finds the contradictions between keys
       loaded.back().scenario = std::move(scenario);
     } catch (const InputError& error) {

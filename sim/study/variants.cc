@@ -104,4 +104,10 @@ std::vector<Variant> variants(const std::vector<Axis>& axes) {
   return all;
 }
 
+std::vector<std::string> assignments(std::span<const std::string> sets, const Variant& variant) {
+  std::vector<std::string> all(sets.begin(), sets.end());
+  for (const auto& [key, value] : variant.settings) all.push_back(fmt::format("{}={}", key, value));
+  return all;
+}
+
 }  // namespace blockyard::study

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,5 +30,8 @@ inline constexpr std::size_t kMostVariants = 10'000;
 // takes to tell the keys apart. Throws InputError for a key that is varied twice, and for more
 // than kMostVariants.
 [[nodiscard]] std::vector<Variant> variants(const std::vector<Axis>& axes);
+
+// What the scenario of a variant is loaded with, as of several --set: "key=value" of `sets`, then of its own settings.
+[[nodiscard]] std::vector<std::string> assignments(std::span<const std::string> sets, const Variant& variant);
 
 }  // namespace blockyard::study

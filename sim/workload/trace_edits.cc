@@ -54,7 +54,7 @@ Moment parse_moment(std::string_view text) {
     const Decimal seconds = parse_decimal(number, kSeconds);
     if (seconds.fault == nullptr && seconds.value >= 0) return {Moment::From::first_request, SimTime(seconds.value)};
   }
-  throw InputError({}, fmt::format("window: found {}, expected seconds from the first request (600 s), a time of day "
+  throw InputError({}, fmt::format("--window: found {}, expected seconds from the first request (600 s), a time of day "
                                    "(10:00, 10:00:30) or a date and time (2023-11-16T18:30)",
                                    quoted(text)));
 }
@@ -70,7 +70,7 @@ SimTime Moment::after_first(SimTime origin) const {
 Window parse_window(std::string_view text) {
   const std::size_t dots = text.find("..");
   if (dots == std::string_view::npos) {
-    throw InputError({}, fmt::format("window: found {}, expected FROM..TO, as in 10:00..11:00", quoted(text)));
+    throw InputError({}, fmt::format("--window: found {}, expected FROM..TO, as in 10:00..11:00", quoted(text)));
   }
   Window window;
   const std::string_view from = trimmed(text.substr(0, dots));
@@ -78,7 +78,7 @@ Window parse_window(std::string_view text) {
   if (!from.empty()) window.from = parse_moment(from);
   if (!to.empty()) window.to = parse_moment(to);
   if (window.from && window.to && window.from->from == window.to->from && window.from->time >= window.to->time) {
-    throw InputError({}, fmt::format("window: found {}, which ends before it begins", quoted(text)));
+    throw InputError({}, fmt::format("--window: found {}, which ends before it begins", quoted(text)));
   }
   return window;
 }

@@ -82,6 +82,42 @@ TEST_CASE("cache: rules are said, go with all policies but those they do not fit
   CHECK(cache({"--answers", "--salt", "request"}).status == ExitStatus::done);
 }
 
+TEST_CASE("cache: kept answers and who shares are said on the screen and in JSON") {
+  CHECK_THAT(cache({"--answers", "--salt", "tenant"}).out,
+             Contains("rules       answers kept, shared within a tenant\n"));
+  CHECK_THAT(cache({}).out, !Contains("  rules "));
+  const auto json = nlohmann::json::parse(cache({"--answers", "--salt", "request", "--json"}).out);
+  CHECK(json["answers"] == true);
+  CHECK(json["salt"] == "request");
+  const auto plain = nlohmann::json::parse(cache({"--json"}).out);
+  CHECK(plain["answers"] == false);
+  CHECK(plain["salt"] == "none");
+}
+
+TEST_CASE("cache: a pin of less than a block pins nothing, and is told") {
+  const Run run = cache({"--pin", "511"});
+  CHECK(run.status == ExitStatus::bad_input);
+  CHECK_THAT(run.err, Contains("--pin: 511 tokens are less than a block of 512"));
+  CHECK(cache({"--pin", "0"}).status == ExitStatus::done);
+  CHECK(nlohmann::json::parse(cache({"--pin", "1025", "--json"}).out)["pinned_blocks"] == 2);
+}
+
+TEST_CASE("cache: wrong rules are told before the trace is read") {
+  const std::vector<std::pair<Arguments, std::string>> wrong{{{"--admission", "tinylfo"}, "--admission"},
+                                                             {{"--quota", "2"}, "--quota"},
+                                                             {{"--pin", "x"}, "--pin"},
+                                                             {{"--flat", "--pin", "512"}, "--flat"},
+                                                             {{"--salt", "user"}, "--salt"}};
+  for (const auto& [options, place] : wrong) {
+    Arguments arguments{"cache", "/absent/trace.jsonl"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    std::ostringstream out;
+    std::ostringstream err;
+    CHECK(run_command_line(arguments, {out, err}) == ExitStatus::bad_input);
+    CHECK_THAT(err.str(), Contains(place) && !Contains("absent"));
+  }
+}
+
 TEST_CASE("cache: a screen with every policy") {
   const Run run = cache({"--policy", "all", "--capacity", "2"});
   CHECK(run.status == ExitStatus::done);

@@ -8,6 +8,7 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/pending_file.h"
+#include "sim/report/files.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 
@@ -88,9 +89,9 @@ TEST_CASE("what is read is not written over, whatever it is called") {
                       serving::scenario_schema(fs::path(BLOCKYARD_SOURCE_DIR) / "configs"), {}, here.top);
   const Paths inputs = inputs_of(here.top / "s.yaml", document);
   CHECK(std::ranges::find(inputs, here.top / "t.csv") != inputs.end());
-  CHECK_THROWS_AS(refuse_inputs("--out", run_files(here.top), inputs), InputError);
+  CHECK_THROWS_AS(refuse_inputs("--out", report::report_paths(here.top), inputs), InputError);
   CHECK_THROWS_AS(refuse_inputs("--out", {here.top / "../" / here.top.filename() / "t.csv"}, inputs), InputError);
-  CHECK_NOTHROW(refuse_inputs("--out", run_files(here.top / "other"), inputs));
+  CHECK_NOTHROW(refuse_inputs("--out", report::report_paths(here.top / "other"), inputs));
   // Whether a key was looked at by a run is not for this to say.
   const std::vector<std::string> unused = document.unused();
   CHECK(std::ranges::find(unused, "workload.trace.file") != unused.end());

@@ -119,6 +119,10 @@ class TheProgram(unittest.TestCase):
         for wrong in (["--request", "200"], ["--request", "x"], [], ["--worst", "0"], ["--worst", "1", "--by", "tpot"]):
             self.assertEqual(blockyard("explain", out, *wrong).returncode, 2, wrong)
         self.assertEqual(blockyard("explain", self.folder / "absent", "--request", "1").returncode, 2)
+        done = blockyard("run", self.scenario, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(blockyard("explain", out, "--worst", "2", "--by", "stall").stdout,
+                         f"no request of {out} was stalled\n")
         done = blockyard("run", self.scenario, "--set", "output.events=false", "--out", out)
         self.assertEqual(done.returncode, 0, done.stderr)
         done = blockyard("explain", out, "--request", "1")
@@ -234,6 +238,11 @@ class TheProgram(unittest.TestCase):
                          trace, "--max-model-len", "2048")
         self.assertEqual([line.split()[-2:] for line in done.stdout.splitlines() if " x " in line],
                          [["5", "5.1"], ["10", "10.2"]])
+        # It is read once for all of them, as what comes through a pipe can be.
+        piped = subprocess.run([BLOCKYARD, "size", "--model", "llama-3-8b", "--budget", "1 GiB", "--tp", "1,2", "--trace", "-",
+                                "--max-model-len", "2048", "--json"], input=trace.read_text(), capture_output=True, text=True,
+                               timeout=300, check=False)
+        self.assertEqual([case["trace"]["requests"] for case in json.loads(piped.stdout)["sizes"]], [1, 1], piped.stderr)
         status, sizes = self.size("--model", "llama-3.1-70b", "--gpu", "h100-80gb-sxm", "--tp", "1,2,4,8")
         self.assertEqual([case["fits"] for case in sizes["sizes"]], [False, False, True, True])
 
@@ -356,6 +365,9 @@ class TheProgram(unittest.TestCase):
         seen = json.loads(blockyard("trace", "info", trace, "--json", "--max-model-len", "8192").stdout)["traces"][0]
         self.assertEqual(seen["over_limit"]["prompt"], 1)
         self.assertEqual(seen["prefix"]["ideal_hit_tokens"], 110)
+        # Sessions do not say what full blocks an engine would find.
+        self.assertNotIn("engine's rules", one.stdout)
+        self.assertIsNone(seen["prefix"]["ideal_engine_hit_ratio"])
 
     def test_trace_info_has_the_curve_of_an_lru_cache(self):
         # Blocks 0 1, 2 3, 0 1: the third prompt finds both only where four blocks are held.
@@ -365,6 +377,8 @@ class TheProgram(unittest.TestCase):
         seen = json.loads(blockyard("trace", "info", trace, "--json").stdout)["traces"][0]
         self.assertEqual([(p["capacity_blocks"], p["hit_blocks"]) for p in seen["lru_curve"]], [(1, 0), (2, 0), (4, 2)])
         self.assertEqual(seen["prefix"]["ideal_hit_blocks"], 2)
+        self.assertEqual(seen["prefix"]["ideal_engine_hit_blocks"], 1)  # not the last token's
+        self.assertIn("by an engine's rules", blockyard("trace", "info", trace).stdout)
 
     def test_a_trace_without_requests_is_warned_of(self):
         trace = self.write("empty.csv", "arrival_s,prompt_tokens,output_tokens\n")
@@ -499,6 +513,19 @@ class TheProgram(unittest.TestCase):
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn("would be written over", done.stderr)
             self.assertEqual({file: file.read_bytes() for file in self.folder.iterdir()}, before)
+
+    def test_compare_writes_over_nothing_that_a_variant_reads(self):
+        text = SCENARIO.replace("model: llama-3-8b\n", "")
+        own = "out/model=llama-3-8b/requests.csv"
+        lacking = self.write("lacking.yaml", text[:text.index("workload:")] + f"workload: {{trace: {{file: {own}}}}}\n" +
+                             text[text.index("engine:"):])
+        (self.folder / own).parent.mkdir(parents=True)
+        self.write(own, self.TRACE)
+        for models in ("llama-3-8b,qwen2.5-7b", "qwen2.5-7b,llama-3-8b"):
+            done = blockyard("compare", lacking, "--vary", f"model={models}", "--out", self.folder / "out")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("would be written over", done.stderr)
+            self.assertEqual((self.folder / own).read_text(), self.TRACE)
 
     def test_contradictions_leave_no_folder_and_full_places_are_no_wrong_input(self):
         done = blockyard("run", self.scenario, "--set", "admission.watermark=1", "--out", self.folder / "new" / "er")

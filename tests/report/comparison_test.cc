@@ -90,6 +90,20 @@ TEST_CASE("rows are left out where no variant has anything to say") {
   CHECK_FALSE(has(without, "\n  padding  "));
 }
 
+TEST_CASE("figures are defined where there are such") {
+  metrics::Summary none = example_summary();
+  none.stall = {};
+  none.time = {};
+  const std::string without = print_comparison({{"a", none}, {"b", none}});
+  const std::string with = print_comparison({{"a", none}, {"b", example_summary()}});
+  for (const char* definition : {"\n  stall: from each preemption", "\n  where time went: of finished requests;"}) {
+    INFO(definition);
+    CHECK(without.find(definition) == std::string::npos);
+    CHECK(with.find(definition) != std::string::npos);
+  }
+  CHECK(without.find("\n  latencies of finished requests") != std::string::npos);
+}
+
 TEST_CASE("a goodput of nothing is shown: it is the worst there is") {
   metrics::Summary s = example_summary();
   s.good_requests = 0;

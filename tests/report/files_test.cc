@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <fstream>
@@ -219,6 +220,20 @@ TEST_CASE("a disk that fills up leaves the files of the run before, and no part 
   CHECK(names_in(folder.path()) == std::set<std::string>{"requests.csv", "summary.json", "timeseries.csv"});
   CHECK(content(folder.path() / "requests.csv") == requests);
   CHECK(content(folder.path() / "timeseries.csv") == series);
+}
+
+TEST_CASE("every file that is written is one of those that are said to be") {
+  const Folder folder;
+  write_reports(folder.path(), example_summary(), collector_of(3));
+  write_comparison(folder.path(), {});
+  std::vector<fs::path> said = report_paths(folder.path());
+  for (const fs::path& path : comparison_paths(folder.path())) said.push_back(path);
+  for (const std::string& name : names_in(folder.path())) {
+    INFO(name);
+    CHECK(std::ranges::find(said, folder.path() / name) != said.end());
+  }
+  CHECK(std::ranges::find(said, folder.path() / "events.csv") != said.end());
+  CHECK(std::ranges::find(said, folder.path() / "memory.csv") != said.end());
 }
 
 }  // namespace

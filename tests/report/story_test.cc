@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "sim/base/diagnostics.h"
 #include "sim/report/csv.h"
@@ -120,6 +121,76 @@ TEST_CASE("a story: the line, who held the memory, the preemption and for whom")
   CHECK(json["preemptions"][0]["for_request"] == 0);
   CHECK(json["line"][1]["cause"] == "kv_memory");
   CHECK(json["time_ledger"]["queue_kv_memory_head_s"] == 8.0);
+}
+
+// Every field after recomputed_tokens by its bucket, in seconds.
+std::string row_of(const std::string& fields, const std::map<metrics::TimeBucket, std::string>& buckets) {
+  std::string text = fields;
+  for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
+    const auto bucket = buckets.find(static_cast<metrics::TimeBucket>(i));
+    text += "," + (bucket == buckets.end() ? std::string("0") : bucket->second);
+  }
+  return text + "\n";
+}
+
+TEST_CASE("a request stands in the line from the first step that can see it, and not before") {
+  using B = metrics::TimeBucket;
+  // Request 1 arrives at 1 s, is with the engine at 1.25 s, seen by the step at 1.75 s, and waits behind 0 until 3 s.
+  const Folder folder;
+  folder.write("requests.csv", requests_header() +
+                                   row("0,0,1000,1,finished,,2,2.5,,2.5,0,0,0", B::queue_seat_head, "2.5") +
+                                   row_of("1,1,500,1,finished,,2,2.5,,2.5,0,0,0", {{B::front_end, "0.25"},
+                                                                                   {B::step_boundary, "0.5"},
+                                                                                   {B::queue_seat_behind, "1.25"},
+                                                                                   {B::prefill_own, "0.5"}}));
+  folder.write("events.csv",
+               "t_s,event,request,other,cause\n"
+               "0,head,0,,seat\n"
+               "2,admitted,0,,\n"
+               "2.5,finished,0,,\n"
+               "3,admitted,1,,\n"
+               "3,head,,,\n"
+               "3.5,finished,1,,\n");
+  const Story s = stories_of(read_run_files(folder.path()), {1}).front();
+  REQUIRE(s.line.size() == 1);
+  CHECK(s.line[0].from == SimTime(1'750'000'000));
+  CHECK(s.line[0].lasted == SimTime(s.row.time[B::queue_seat_behind]));
+  const std::string text = print_story(s);
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("1.000000 s  takes 250.0 ms to the engine"));
+  CHECK_THAT(text, Catch::Contains("1.250000 s  waits 500.0 ms for the step that runs to end"));
+  CHECK_THAT(text,
+             Catch::Contains("1.750000 s  waits 1.250 s behind request 0, kept out because all seats were taken"));
+}
+
+TEST_CASE("one whose client leaves, and holders whose outputs are unknown") {
+  using B = metrics::TimeBucket;
+  const Folder folder;
+  folder.write("requests.csv", requests_header() + row("0,0,1000,,unfinished,,0,0.5,,,0,0,0", B::decode_own, "") +
+                                   row("1,0,200,11,finished,,0,1,0.1,11,0,0,0", B::decode_own, "11") +
+                                   row("2,1,500,,timed_out,,,,,,0,0,0", B::queue_kv_memory_head, "5"));
+  folder.write("events.csv",
+               "t_s,event,request,other,cause\n"
+               "0,admitted,0,,\n"
+               "0,admitted,1,,\n"
+               "1,head,2,,kv_memory\n"
+               "6,abandoned,2,,\n"
+               "6,head,,,\n"
+               "11,finished,1,,\n");
+  const Story s = stories_of(read_run_files(folder.path()), {2}).front();
+  CHECK(s.left == SimTime(6 * kNanosecondsPerSecond));
+  REQUIRE(s.while_refused.has_value());
+  CHECK(s.while_refused->at_least);
+  CHECK(s.while_refused->largest[0].at_least);
+  CHECK_FALSE(s.while_refused->largest[1].at_least);
+  const std::string text = print_story(s);
+  INFO(text);
+  CHECK_THAT(text, Catch::Contains("2 running, at least 1,200 tokens") && Catch::Contains("request 0 at least 1,000") &&
+                       Catch::Contains("request 1 about 200"));
+  CHECK_THAT(text, Catch::Contains("6.000000 s  its client leaves"));
+  CHECK_THAT(text, Catch::Contains("    until it left") && !Catch::Contains("E2E"));
+  CHECK(story_json(s)["left_s"] == 5.0);
+  CHECK(story_json(s)["memory_held_while_refused"]["at_least"] == true);
 }
 
 TEST_CASE("the worst by each figure, and one that has not ended") {

@@ -51,13 +51,13 @@ of 5 timed out
   step_boundary         ms    30.00  62.50    0.1 %
   queue_seat_behind     s     29.97  30.00   99.9 %
   until they left       s     30.00      -  100.0 %
-  of finished requests; the means add up to that of E2E. queue: not admitted, by what kept the head
-  of the line out in each step: no seat; a full token budget (of running requests, of prompts, of
-  what is computed again after a preemption); no KV memory. head: as the head itself; behind: behind
-  it, charged with the head's cause, whatever would have kept this one out. prefill until the first
-  token, decode after it, each split into own (the step without others' work; batch-mates' decodes
-  count as own), overhead of a step and interference; skipped: running, without a token in a step;
-  preempted: stalls.
+  where time went: of finished requests; the means add up to that of E2E. queue: not admitted, by
+  what kept the head of the line out in each step: no seat; a full token budget (of running
+  requests, of prompts, of what is computed again after a preemption); no KV memory. head: as the
+  head itself; behind: behind it, charged with the head's cause, whatever would have kept this one
+  out. prefill until the first token, decode after it, each split into own (the step without others'
+  work; batch-mates' decodes count as own), overhead of a step and interference; skipped: running,
+  without a token in a step; preempted: stalls.
 
 batch       running: mean 30.25, at most 64; waiting: mean 0.06780, at most 11
 preemption  12 preemptions of 8 requests, 2 by swap

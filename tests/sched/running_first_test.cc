@@ -238,8 +238,6 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
       RC_ASSERT(a.admitted == b.admitted);
       RC_ASSERT(a.resumed == b.resumed);
       RC_ASSERT(a.preempted == b.preempted);
-      RC_ASSERT(a.preempted_for == b.preempted_for);
-      RC_ASSERT(b.preempted_for.size() == b.preempted.size());
       RC_ASSERT(a.skipped == b.skipped);
       if (walk.scheduler->waiting() > 0) {
         RC_ASSERT(a.head == b.head);

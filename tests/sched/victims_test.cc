@@ -48,8 +48,8 @@ std::vector<std::int64_t> victims_of(const std::string& victim, const std::vecto
   REQUIRE(scheduler->schedule(SimTime(0)).admitted.size() == specs.size());
   (void)scheduler->complete(SimTime(10));
   std::vector<std::int64_t> gone;
-  for (const RequestId request : scheduler->schedule(SimTime(10)).preempted) {
-    gone.push_back(static_cast<std::int64_t>(request));
+  for (const Preempted& preempted : scheduler->schedule(SimTime(10)).preempted) {
+    gone.push_back(static_cast<std::int64_t>(preempted.request));
   }
   return gone;
 }

@@ -99,7 +99,7 @@ TEST_CASE("windows that are none are refused") {
   for (const char* text :
        {"x..", "10:61..", "-5..", "..1e400", "10:00:00:00..", "2024-13-01T00:00..", ":..", "nan.."}) {
     INFO(text);
-    CHECK(window_error(text).find("window: found") == 0);
+    CHECK(window_error(text).find("--window: found") == 0);
   }
 }
 

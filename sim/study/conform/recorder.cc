@@ -14,6 +14,12 @@ Json requests_of(const std::vector<RequestId>& requests) {
   return list;
 }
 
+Json requests_of(const std::vector<sched::Preempted>& preempted) {
+  Json list = Json::array();
+  for (const sched::Preempted& one : preempted) list.push_back(index_of(one.request));
+  return list;
+}
+
 void add_unless_empty(Json& line, const char* key, Json list) {
   if (!list.empty()) line[key] = std::move(list);
 }
