@@ -45,7 +45,7 @@ Schema scenario_keys() {
   return scenario_schema({.models = entries("models"),
                           .gpus = entries("gpus"),
                           .trace_formats = {{"azure", ""}, {"blockyard", ""}},
-                          .arrival_processes = {{"poisson", ""}, {"constant", ""}},
+                          .arrival_processes = {{"poisson", ""}, {"constant", ""}, {"gamma", ""}, {"weibull", ""}, {"on_off", ""}},
                           .length_distributions = {{"constant", ""}, {"uniform", ""}, {"lognormal", ""}},
                           .max_tokens_rules = {{"true_length", ""}, {"constant", ""}},
                           .schedulers = {{"vllm-v1", ""}, {"orca", ""}},
