@@ -30,9 +30,9 @@ namespace blockyard::workload {
 struct ClientSpec {
   GeneratorSpec own;               // requests, seed and classes are not looked at
   std::filesystem::path servegen;  // a <chunk>-trace.csv, or a folder of them, each a client; in place of `own`
-  std::optional<double> share{};   // of the total rate, in proportion to the others' shares; all lines have one, or none
-  std::int64_t count = 1;          // so many clients, which share beginnings
-  double zipf = 0;                 // of their rates; 0 = all alike
+  std::optional<double> share{};  // of the total rate, in proportion to the others' shares; all lines have one, or none
+  std::int64_t count = 1;         // so many clients, which share beginnings
+  double zipf = 0;                // of their rates; 0 = all alike
   std::optional<std::uint32_t> tenant{};  // of all of them; none: each its number in the whole population, from 1
   std::int32_t priority = 0;
 };

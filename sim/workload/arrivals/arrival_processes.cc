@@ -46,8 +46,8 @@ void check_cv(const ArrivalSpec& spec, Diagnostics& errors) {
   // A gap has to fit the clock: the longest that can be drawn is some cv^2 x 40 times the mean.
   const double lowest = spec.cv * spec.cv / kMostCvSquaredPerRate;
   if (spec.cv > 1 && spec.rate_per_s > 0 && spec.rate_per_s < lowest) {
-    errors.add({}, fmt::format("rate: found {}, expected {} req/s or more with a cv of {}", spec.rate_per_s, lowest,
-                               spec.cv));
+    errors.add(
+        {}, fmt::format("rate: found {}, expected {} req/s or more with a cv of {}", spec.rate_per_s, lowest, spec.cv));
   }
 }
 
