@@ -30,6 +30,19 @@ std::string folder_name(const std::string& label) {
   return name.substr(0, kLongest);
 }
 
+// Also those that items of lists name; of a folder, what is in it.
+void add_files_of(const scenario::Document& document, Paths& files) {
+  for (const scenario::Key& key : document.schema().keys()) {
+    for (const scenario::Document& item : document.items(key.path)) add_files_of(item, files);
+    if (document.is(key.path, scenario::Kind::file)) files.push_back(document.file(key.path));
+    if (!document.is(key.path, scenario::Kind::path)) continue;
+    const fs::path path = document.file(key.path);
+    std::error_code error;
+    files.push_back(path);
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) files.push_back(entry.path());
+  }
+}
+
 }  // namespace
 
 OutFolder::OutFolder(const std::string& path) : path_(path) {
@@ -79,10 +92,7 @@ Paths inputs_of(const fs::path& file, const scenario::Document& scenario) {
   // A copy, since a key that is looked at here is not used by the run.
   const scenario::Document looked_at = scenario;  // NOLINT(performance-unnecessary-copy-initialization)
   Paths inputs{file};
-  for (const scenario::Key& key : looked_at.schema().keys()) {
-    if (looked_at.has_value(key.path) && looked_at.is(key.path, scenario::Kind::file))
-      inputs.push_back(looked_at.file(key.path));
-  }
+  add_files_of(looked_at, inputs);
   return inputs;
 }
 

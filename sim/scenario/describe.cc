@@ -58,6 +58,7 @@ std::vector<Json> alternatives(const Key& key) {
         break;
       case Kind::text:
       case Kind::file:
+      case Kind::path:
       case Kind::word:
         json["type"] = "string";
         json["minLength"] = 1;
@@ -103,9 +104,17 @@ std::string description(const Key& key) {
   return text;
 }
 
+Json section_json(const Schema& schema, std::size_t index);
+
 Json key_json(const Schema& schema, std::size_t index) {
   const Key& key = schema.keys()[index];
   Json json{{"description", description(key)}};
+  if (key.items != nullptr) {
+    json["type"] = "array";
+    json["minItems"] = 1;
+    json["items"] = section_json(*key.items, 0);
+    return json;
+  }
   std::vector<Json> list = alternatives(key);
   CHECK_LAW(!list.empty(), "{} accepts nothing", key.path);
   if (list.size() == 1) {
@@ -163,6 +172,18 @@ std::string fallback_cell(const Key& key) {
   return key.required_in->empty() ? "required" : fmt::format("required in `{}`", *key.required_in);
 }
 
+// Keys of a list's items follow it: `clients[].share`.
+std::string key_rows(const Schema& schema, const std::string& prefix) {
+  std::string rows;
+  for (const Key& key : schema.keys()) {
+    const std::string value = key.items == nullptr ? expectation(key) : "a list of sections";
+    rows += fmt::format("| `{}{}` | {} | {} | {} |\n", prefix, key.path, cell(value), cell(fallback_cell(key)),
+                        cell(key.doc));
+    if (key.items != nullptr) rows += key_rows(*key.items, key.path + "[].");
+  }
+  return rows;
+}
+
 }  // namespace
 
 Json json_schema(const Schema& schema) {
@@ -172,12 +193,7 @@ Json json_schema(const Schema& schema) {
 }
 
 std::string key_table(const Schema& schema) {
-  std::string table = "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
-  for (const Key& key : schema.keys()) {
-    table += fmt::format("| `{}` | {} | {} | {} |\n", key.path, cell(expectation(key)), cell(fallback_cell(key)),
-                         cell(key.doc));
-  }
-  return table;
+  return "| key | value | default | meaning |\n| --- | --- | --- | --- |\n" + key_rows(schema, "");
 }
 
 }  // namespace blockyard::scenario

@@ -9,7 +9,7 @@
 namespace blockyard::scenario {
 
 Document::Document(Schema schema, std::string name)
-    : schema_(std::move(schema)), name_(std::move(name)), slots_(schema_.nodes().size()) {
+    : schema_(std::move(schema)), name_(std::move(name)), place_{name_, 0, 0}, slots_(schema_.nodes().size()) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const std::optional<std::size_t> key = schema_.nodes()[i].key;
     if (!key || !schema_.fallback(*key)) continue;
@@ -33,13 +33,16 @@ double Document::real(std::string_view path) const { return value_of(path, Kind:
 
 const std::string& Document::text(std::string_view path) const {
   const Value& value = value_of(path);
-  CHECK_LAW(value.kind == Kind::text || value.kind == Kind::word || value.kind == Kind::file, "{} is {}", path,
-            noun_of(value.kind));
+  CHECK_LAW(
+      value.kind == Kind::text || value.kind == Kind::word || value.kind == Kind::file || value.kind == Kind::path,
+      "{} is {}", path, noun_of(value.kind));
   return value.text;
 }
 
 const std::string& Document::choice(std::string_view path) const { return value_of(path, Kind::word).text; }
-std::filesystem::path Document::file(std::string_view path) const { return value_of(path, Kind::file).text; }
+std::filesystem::path Document::file(std::string_view path) const {
+  return value_of(path, is(path, Kind::path) ? Kind::path : Kind::file).text;
+}
 Tokens Document::tokens(std::string_view path) const { return Tokens(value_of(path, Kind::tokens).count); }
 Blocks Document::blocks(std::string_view path) const { return Blocks(value_of(path, Kind::blocks).count); }
 Bytes Document::bytes(std::string_view path) const { return Bytes(value_of(path, Kind::bytes).count); }
@@ -48,10 +51,16 @@ double Document::rate(std::string_view path) const { return value_of(path, Kind:
 double Document::bandwidth(std::string_view path) const { return value_of(path, Kind::bandwidth).number; }
 double Document::flops(std::string_view path) const { return value_of(path, Kind::flops).number; }
 
+const std::vector<Document>& Document::items(std::string_view path) const {
+  const Slot& slot = slots_[node_of(path)];
+  slot.used = true;
+  return slot.items;
+}
+
 Place Document::place(std::string_view path) const {
   std::size_t node = node_of(path);
   while (node != 0 && !slots_[node].given) node = schema_.nodes()[node].parent;
-  return node == 0 ? Place{name_, 0, 0} : slots_[node].place;
+  return node == 0 ? place_ : slots_[node].place;
 }
 
 void Document::expect_one_of(std::span<const std::string_view> paths, Diagnostics& diagnostics) const {
@@ -78,6 +87,10 @@ std::vector<std::string> Document::unused() const {
   for (const Schema::Node& node : schema_.nodes()) {
     const Slot& slot = slots_[static_cast<std::size_t>(&node - schema_.nodes().data())];
     if (node.key && slot.given && !slot.used) paths.push_back(node.path);
+    for (std::size_t i = 0; slot.used && i < slot.items.size(); ++i) {
+      for (const std::string& key : slot.items[i].unused())
+        paths.push_back(fmt::format("{}[{}].{}", node.path, i, key));
+    }
   }
   return paths;
 }
@@ -88,6 +101,11 @@ void Document::set(std::size_t node, Value value, Place place) {
   slots_[node].place = std::move(place);
   slots_[node].given = true;
   slots_[node].valued = true;
+}
+
+void Document::set_items(std::size_t node, std::vector<Document> items, Place place) {
+  slots_[node].items = std::move(items);
+  set(node, {}, std::move(place));
 }
 
 void Document::set_section(std::size_t node, const Place& place) {

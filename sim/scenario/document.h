@@ -4,6 +4,7 @@
 //   const Tokens chunk = doc.tokens("engine.max_num_batched_tokens");
 //   if (doc.is("kv_cache.budget", Kind::blocks)) ... doc.blocks("kv_cache.budget") ...
 //   if (low > high) diagnostics.add(doc.place("workload.generate.prompt_tokens.low"), "...");
+//   for (const Document& client : doc.items("workload.generate.clients")) ... client.rate("arrivals.rate") ...
 //
 // Laws: a path that the schema lacks, a key without a value and a getter of another kind are mistakes of the program
 // (CHECK_LAW), never of the user. Reading a key marks it as used. Every call O(1). One document, one thread.
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/base/diagnostics.h"
@@ -40,9 +42,9 @@ class Document {
   [[nodiscard]] bool boolean(std::string_view path) const;
   [[nodiscard]] std::int64_t integer(std::string_view path) const;
   [[nodiscard]] double real(std::string_view path) const;
-  [[nodiscard]] const std::string& text(std::string_view path) const;    // text, word or file
-  [[nodiscard]] const std::string& choice(std::string_view path) const;  // word
-  [[nodiscard]] std::filesystem::path file(std::string_view path) const;
+  [[nodiscard]] const std::string& text(std::string_view path) const;     // text, word or file
+  [[nodiscard]] const std::string& choice(std::string_view path) const;   // word
+  [[nodiscard]] std::filesystem::path file(std::string_view path) const;  // or folder
   [[nodiscard]] Tokens tokens(std::string_view path) const;
   [[nodiscard]] Blocks blocks(std::string_view path) const;
   [[nodiscard]] Bytes bytes(std::string_view path) const;
@@ -51,7 +53,10 @@ class Document {
   [[nodiscard]] double bandwidth(std::string_view path) const;  // bytes per second
   [[nodiscard]] double flops(std::string_view path) const;      // operations per second
 
-  // Where the value stands; of a key not given, where its nearest section does; else the file.
+  // The items of a list, none if it is not given; each a document of its own, with paths that begin in it.
+  [[nodiscard]] const std::vector<Document>& items(std::string_view path) const;
+
+  // Where the value stands; of a key not given, where its nearest section does; else the file, or the item of a list.
   [[nodiscard]] Place place(std::string_view path) const;
   // Adds an error if not exactly one of the paths is given.
   void expect_one_of(std::span<const std::string_view> paths, Diagnostics& diagnostics) const;
@@ -62,11 +67,15 @@ class Document {
   // For the reader of files.
   void set(std::size_t node, Value value, Place place);
   void set_section(std::size_t node, const Place& place);
+  void set_items(std::size_t node, std::vector<Document> items, Place place);
+  [[nodiscard]] std::vector<Document>& items_of(std::size_t node) { return slots_[node].items; }
+  void set_place(Place place) { place_ = std::move(place); }
 
  private:
   struct Slot {
     Value value;
     Place place;
+    std::vector<Document> items;
     bool given = false;
     bool valued = false;
     mutable bool used = false;
@@ -78,6 +87,7 @@ class Document {
 
   Schema schema_;
   std::string name_;
+  Place place_;              // of the whole
   std::vector<Slot> slots_;  // one a node
 };
 

@@ -6,6 +6,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -98,9 +99,8 @@ class Reader {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0) {
       diagnostics_.add(*fixed_place_, "expected key=value, such as engine.max_num_seqs=64");
-    } else if (const std::optional<std::size_t> node = find_key(std::string_view(assignment).substr(0, equals))) {
-      const std::optional<YAML::Node> value = parse_yaml(std::string_view(assignment).substr(equals + 1));
-      if (value) read_key(*value, *node, *fixed_place_);
+    } else if (const auto value = parse_yaml(std::string_view(assignment).substr(equals + 1))) {
+      assign(std::string_view(assignment).substr(0, equals), *value);
     }
     fixed_place_.reset();
   }
@@ -117,6 +117,74 @@ class Reader {
   }
 
  private:
+  // A reader of an item of a list, which starts paths where this one does.
+  Reader(Document& item, Diagnostics& diagnostics, const Reader& list) : Reader(item, diagnostics) {
+    folder_ = list.folder_;
+    fixed_place_ = list.fixed_place_;
+  }
+
+  // What is wrong with an item, by its path from the top.
+  void add_item_errors(const std::string& list, std::size_t item, const Diagnostics& found) {
+    for (const Diagnostic& d : found.list()) {
+      diagnostics_.add(d.place, fmt::format("{}[{}].{}", list, item, d.message));
+    }
+  }
+
+  // The path may lead into an item of a list: "clients[2].share".
+  void assign(std::string_view path, const YAML::Node& value) {
+    const std::size_t bracket = path.find('[');
+    const std::optional<std::size_t> node = find_key(path.substr(0, bracket));
+    if (!node) return;
+    if (bracket == std::string_view::npos) {
+      read_key(value, *node, *fixed_place_);
+      return;
+    }
+    const std::string list(path.substr(0, bracket));
+    std::vector<Document>& items = document_.items_of(*node);
+    const std::string_view rest = path.substr(bracket + 1);
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), index);
+    const std::string_view behind = rest.substr(static_cast<std::size_t>(end - rest.data()));
+    if (error != std::errc() || !behind.starts_with("].") || index >= items.size()) {
+      diagnostics_.add(*fixed_place_, fmt::format("{}: it has {} items; expected {}[0].KEY, the first counted as 0",
+                                                  in_quotes(path), items.size(), list));
+      return;
+    }
+    Diagnostics found;
+    Reader(items[index], found, *this).assign(behind.substr(2), value);
+    add_item_errors(list, index, found);
+  }
+
+  void read_list(const YAML::Node& value, std::size_t node, const Place& place) {
+    const Schema::Node& row = schema_.nodes()[node];
+    const Key& key = schema_.keys()[*row.key];
+    if (!value.IsSequence() || value.size() == 0) {
+      const std::string shape = value.IsSequence() ? "an empty list" : shape_of(value);
+      fail(node, place, fmt::format("{}: expected {}; found {}", row.path, expectation(key), shape));
+      return;
+    }
+    std::vector<Document> items;
+    items.reserve(value.size());
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const YAML::Node entry = value[i];
+      const Place at = place_of(entry.Mark(), place);
+      if (!entry.IsMap()) {
+        fail(node, at,
+             fmt::format("{}[{}]: expected a section with keys {}; found {}", row.path, i,
+                         joined(key.items->names_in(0)), shape_of(entry)));
+        continue;
+      }
+      items.emplace_back(*key.items, document_.name());
+      items.back().set_place(at);
+      Diagnostics found;
+      Reader reader(items.back(), found, *this);
+      reader.read_section(entry, 0, at);
+      reader.require_keys();
+      add_item_errors(row.path, i, found);
+    }
+    document_.set_items(node, std::move(items), place);
+  }
+
   [[nodiscard]] std::size_t index_of_node(const Schema::Node& node) const {
     return static_cast<std::size_t>(&node - schema_.nodes().data());
   }
@@ -217,6 +285,10 @@ class Reader {
     const Place place = place_of(value.Mark(), at);
     if (value.IsNull()) {
       fail(node, at, fmt::format("{}: no value; expected {}", row.path, expectation(key)));
+      return;
+    }
+    if (key.items != nullptr) {
+      read_list(value, node, place);
       return;
     }
     if (!value.IsScalar()) {

@@ -15,7 +15,8 @@
 
 namespace blockyard::scenario {
 
-// `sets`: assignments "engine.max_num_seqs=64", as --set gives them. Their relative paths start in the current folder,
+// `sets`: assignments "engine.max_num_seqs=64", as --set gives them; "workload.generate.clients[0].share=3" sets a key
+// of an item of a list. Their relative paths start in the current folder,
 // those of the file in the file's folder.
 [[nodiscard]] Document load(const std::filesystem::path& file, const Schema& schema,
                             std::span<const std::string> sets = {});

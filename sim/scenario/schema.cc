@@ -33,6 +33,8 @@ std::vector<std::string> names_of(const NameDocs& words) {
   return names;
 }
 
+bool is_path(Kind kind) { return kind == Kind::file || kind == Kind::path; }
+
 bool accepts(const Key& key, Kind kind) {
   return std::any_of(key.accepts.begin(), key.accepts.end(), [&](const Accept& a) { return a.kind == kind; });
 }
@@ -45,14 +47,16 @@ bool looks_like_path(std::string_view text) {
 
 Reading problem(std::string text) { return {std::nullopt, std::move(text)}; }
 
-Reading read_file(std::string_view text, const std::string& folder) {
+Reading read_path(Kind kind, std::string_view text, const std::string& folder) {
   const std::filesystem::path path = (std::filesystem::path(folder) / text).lexically_normal();
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) {
+  if (kind == Kind::file && std::filesystem::is_directory(path, error)) {
     return problem(fmt::format("expected a file, found the folder {}", in_quotes(path.string())));
   }
-  if (!std::filesystem::exists(path, error)) return problem(fmt::format("no such file: {}", in_quotes(path.string())));
-  return {Value{.kind = Kind::file, .text = path.string()}, {}};
+  if (!std::filesystem::exists(path, error))
+    return problem(
+        fmt::format("no such {}: {}", kind == Kind::file ? "file" : "file or folder", in_quotes(path.string())));
+  return {Value{.kind = kind, .text = path.string()}, {}};
 }
 
 std::string limits_text(const Accept& accept) {
@@ -85,7 +89,7 @@ bool has_control_characters(std::string_view text) {
 }
 
 Reading read_accepted(const Accept& accept, std::string_view text, const std::string& folder) {
-  if (accept.kind == Kind::file) return read_file(text, folder);
+  if (is_path(accept.kind)) return read_path(accept.kind, text, folder);
   if (accept.kind == Kind::text) return {Value{.kind = Kind::text, .text = std::string(text)}, {}};
   return within_limits(read_value(text, accept.kind), accept, text);
 }
@@ -93,7 +97,7 @@ Reading read_accepted(const Accept& accept, std::string_view text, const std::st
 // Which of a union's kinds the text is meant for, by its unit; none if it fits no kind.
 const Accept* meant_kind(const Key& key, std::string_view text) {
   for (const Accept& accept : key.accepts) {
-    if (accept.kind == Kind::text || accept.kind == Kind::file) return &accept;
+    if (accept.kind == Kind::text || is_path(accept.kind)) return &accept;
     // Among several quantities a bare number could be any of them.
     if (accept.kind == Kind::tokens && key.accepts.size() > 1) {
       const std::optional<NumberAndUnit> parts = split_number(text);
@@ -137,6 +141,10 @@ Schema::Schema(std::string title, std::vector<Key> keys, const std::vector<Secti
     if (!key.required_in) continue;
     CHECK_LAW(is_within(*find(key.path), *key.required_in), "{} is required in {}", key.path, *key.required_in);
     CHECK_LAW(!key.fallback, "{} is required and has a default", key.path);
+  }
+  for (const Key& key : keys_) {
+    if (key.items == nullptr) continue;
+    CHECK_LAW(key.accepts.empty() && key.words.empty() && !key.fallback, "{} is a list and a value", key.path);
   }
   for (const SectionDoc& section : sections) {
     const std::optional<std::size_t> node = find(section.path);
@@ -203,6 +211,12 @@ std::string Schema::path_for(std::string_view name) const {
 }
 
 std::string expectation(const Key& key) {
+  if (key.items != nullptr) {
+    const std::vector<std::string> names = key.items->names_in(0);
+    std::string listed;
+    for (const std::string& name : names) listed += (listed.empty() ? "" : ", ") + name;
+    return "a list of sections with keys " + listed;
+  }
   std::vector<std::string> parts;
   if (key.words.size() > kMostListed) {
     parts.push_back(fmt::format("one of {} names", key.words.size()));

@@ -9,12 +9,15 @@
 //        .words = {{"auto", "what the GPU leaves"}}, .fallback = "auto", .aliases = {"num_gpu_blocks_override"}, ...},
 //   });
 //
+// A key with `items` is a list, each of whose items is a section of those keys: `[{share: 3}, {share: 1}]`.
+//
 // Laws (checked when the schema is built): paths are unique and no key is a section; every fallback is a valid value of
 // its key; a key is required only in a section that it stands in. Lookup O(1) by path.
 #pragma once
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +52,8 @@ struct Accept {
   constexpr Accept(Kind accepted, Limits within = {}) : kind(accepted), limits(within) {}
 };
 
+class Schema;
+
 struct Key {
   std::string path;                       // "engine.max_num_seqs"
   std::vector<Accept> accepts{};          // kinds, beside the words
@@ -56,8 +61,9 @@ struct Key {
   std::optional<std::string> fallback{};  // default, as text; none = no value
   // The section that cannot be without this key: "" = the whole file, so that it must always be given.
   std::optional<std::string> required_in{};
-  std::string doc{};                   // one line
-  std::vector<std::string> aliases{};  // names that other programs give it: answered with the right path
+  std::string doc{};                      // one line
+  std::vector<std::string> aliases{};     // names that other programs give it: answered with the right path
+  std::shared_ptr<const Schema> items{};  // a list: the keys of each of its items
 };
 
 struct SectionDoc {

@@ -45,6 +45,7 @@ constexpr std::array kKinds{
     KindRow{Kind::text, "a text", "chat", "", {}, false},
     KindRow{Kind::word, "a name", "auto", "", {}, false},
     KindRow{Kind::file, "the path of a file", "traces/day.csv", "", {}, false},
+    KindRow{Kind::path, "the path of a file or a folder", "traces", "", {}, false},
     KindRow{Kind::tokens, "a number of tokens", "8192 tokens", "tokens", kTokenUnits, true},
     KindRow{Kind::blocks, "a number of blocks", "30720 blocks", "blocks", kBlockUnits, true},
     KindRow{Kind::bytes, "a size", "24 GiB", "B", kByteUnits, true},
@@ -212,7 +213,8 @@ std::optional<NumberAndUnit> split_number(std::string_view text) {
 Reading read_value(std::string_view text, Kind kind) {
   const KindRow& row = row_of(kind);
   if (kind == Kind::boolean) return read_boolean(text);
-  CHECK_LAW(kind != Kind::text && kind != Kind::word && kind != Kind::file, "{} is no number", row.noun);
+  CHECK_LAW(kind != Kind::text && kind != Kind::word && kind != Kind::file && kind != Kind::path, "{} is no number",
+            row.noun);
   if (is_not_finite(text))
     return problem(fmt::format("expected {}, found {}; numbers are finite here", row.noun, text));
   const std::optional<NumberAndUnit> parts = split_number(text);

@@ -7,6 +7,7 @@
 //   text       anything but nothing                                std::string
 //   word       one of the words of the key (enumerations, "auto")  std::string
 //   file       an existing file, relative to the file it stands in std::filesystem::path
+//   path       an existing file or folder, likewise                std::filesystem::path
 //   tokens     8192, 8192 tokens                                   Tokens
 //   blocks     30720 blocks                                        Blocks
 //   bytes      24 GiB, 60 GB, 512 B (GB = 10^9, GiB = 2^30)        Bytes, to the nearest byte
@@ -26,13 +27,13 @@
 
 namespace blockyard::scenario {
 
-enum class Kind { boolean, integer, real, text, word, file, tokens, blocks, bytes, time, rate, bandwidth, flops };
+enum class Kind { boolean, integer, real, text, word, file, path, tokens, blocks, bytes, time, rate, bandwidth, flops };
 
 struct Value {
   Kind kind = Kind::text;
   std::int64_t count = 0;  // boolean (0, 1), integer, tokens, blocks, bytes, time (ns)
   double number = 0;       // real, rate, bandwidth, flops
-  std::string text{};      // text, word, file (resolved)
+  std::string text{};      // text, word, file and path (resolved)
 };
 
 // A unit and its size in the kind's base unit: bytes, ns, requests/s, bytes/s, FLOP/s.

@@ -1,4 +1,6 @@
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "sim/scenario/key_groups.h"
 
@@ -147,6 +149,72 @@ Keys session_keys(const std::string& section, const Vocabulary& names) {
   return keys;
 }
 
+// What one who sends is made of: of workload.generate, and of each of its clients. `base` ends with a point, or is "".
+Keys source_keys(const std::string& base, const Vocabulary& names) {
+  Keys keys = arrival_keys(base + "arrivals", names);
+  append(keys, session_keys(base + "sessions", names));
+  append(keys, {{.path = base + "prefix.groups",
+                 .accepts = {{Kind::integer, between(1, 1e7)}},
+                 .fallback = "1",
+                 .doc = "shared beginnings of prompts (system prompts, documents)"},
+                {.path = base + "prefix.tokens",
+                 .accepts = {{Kind::tokens, kAtLeastOne}},
+                 .required_in = base + "prefix",
+                 .doc = "tokens of a shared beginning, counted in prompt_tokens"},
+                {.path = base + "prefix.zipf",
+                 .accepts = {{Kind::real, between(0, 10)}},
+                 .fallback = "0",
+                 .doc = "the g-th beginning is drawn in proportion to 1 / g^zipf"},
+                {.path = base + "n",
+                 .accepts = {{Kind::integer, between(1, 256)}},
+                 .fallback = "1",
+                 .doc = "sequences that each request becomes after its prompt, each of output_tokens tokens"},
+                {.path = base + "lengths.distribution",
+                 .words = {{"histogram", "a CSV with a row a cell: ranges of prompt and output, count, means"},
+                           {"trace", "the rows of a trace of any format, all alike"}},
+                 .required_in = base + "lengths",
+                 .doc = "how prompts and outputs are drawn together, in place of prompt_tokens and output_tokens"},
+                {.path = base + "lengths.file",
+                 .accepts = {Kind::file},
+                 .required_in = base + "lengths",
+                 .doc = "the histogram, or the trace"},
+                {.path = base + "lengths.max_total",
+                 .accepts = {{Kind::tokens, between(2, kMostCounted)}},
+                 .doc = "longest prompt + output: of a longer draw the output is cut"}});
+  append(keys, length_keys(base + "prompt_tokens", names, "prompt lengths"));
+  append(keys, length_keys(base + "output_tokens", names, "output lengths"));
+  return keys;
+}
+
+Schema client_items(const Vocabulary& names) {
+  Keys keys{
+      {.path = "share",
+       .accepts = {{Kind::real, above_up_to(0, 1e9)}},
+       .doc = "of workload.generate.rate, in proportion to the shares of the others; its own rates are scaled to it"},
+      {.path = "count",
+       .accepts = {{Kind::integer, between(1, 100'000)}},
+       .fallback = "1",
+       .doc = "so many clients like this one, who share its rate and its beginnings",
+       .aliases = {"num_clients"}},
+      {.path = "zipf",
+       .accepts = {{Kind::real, between(0, 10)}},
+       .fallback = "0",
+       .doc = "of `count` clients the g-th has a rate in proportion to 1 / g^zipf"},
+      {.path = "tenant",
+       .accepts = {{Kind::integer, between(0, 4294967295.0)}},
+       .doc = "of all of them; without it each client is a tenant of its own, numbered from 1 through all the list"},
+      {.path = "priority",
+       .accepts = {{Kind::integer, between(-2147483648.0, 2147483647)}},
+       .fallback = "0",
+       .doc = "of their requests; smaller = more urgent"},
+      {.path = "servegen",
+       .accepts = {Kind::path},
+       .doc = "a measured client of ServeGen, its <chunk>-trace.csv, or a folder of them; in place of all below"},
+  };
+  append(keys, source_keys("", names));
+  return {"client", std::move(keys)};
+}
+
 Keys generate_keys(const Vocabulary& names) {
   Keys keys{
       {.path = "workload.generate.requests",
@@ -154,43 +222,23 @@ Keys generate_keys(const Vocabulary& names) {
        .required_in = "workload.generate",
        .doc = "how many",
        .aliases = {"num_prompts", "num_requests"}},
+      {.path = "workload.generate.clients",
+       .doc = "a population of clients who send together, each with arrivals, lengths, beginnings and sessions of its "
+              "own, in place of all of those here",
+       .items = std::make_shared<const Schema>(client_items(names))},
+      {.path = "workload.generate.rate",
+       .accepts = {{Kind::rate, above_up_to(0, kMostCounted)}},
+       .doc = "what the mean rates of all clients are to add up to"},
+      {.path = "workload.generate.rate_scale",
+       .accepts = {{Kind::real, above_up_to(0, kMostCounted)}},
+       .fallback = "1",
+       .doc = "all rates of all clients are multiplied by this"},
   };
-  append(keys, arrival_keys("workload.generate.arrivals", names));
-  append(keys, session_keys("workload.generate.sessions", names));
   append(keys,
          {{.path = "workload.generate.classes",
            .accepts = {Kind::text},
            .doc = "tenants 1, 2, ... by weight, with priorities: \"weight 3, priority 0; weight 1, priority 10\""}});
-  append(keys, {{.path = "workload.generate.prefix.groups",
-                 .accepts = {{Kind::integer, between(1, 1e7)}},
-                 .fallback = "1",
-                 .doc = "shared beginnings of prompts (system prompts, documents)"},
-                {.path = "workload.generate.prefix.tokens",
-                 .accepts = {{Kind::tokens, kAtLeastOne}},
-                 .required_in = "workload.generate.prefix",
-                 .doc = "tokens of a shared beginning, counted in prompt_tokens"},
-                {.path = "workload.generate.prefix.zipf",
-                 .accepts = {{Kind::real, between(0, 10)}},
-                 .fallback = "0",
-                 .doc = "the g-th beginning is drawn in proportion to 1 / g^zipf"}});
-  append(keys, {{.path = "workload.generate.n",
-                 .accepts = {{Kind::integer, between(1, 256)}},
-                 .fallback = "1",
-                 .doc = "sequences that each request becomes after its prompt, each of output_tokens tokens"},
-                {.path = "workload.generate.lengths.distribution",
-                 .words = {{"histogram", "a CSV with a row a cell: ranges of prompt and output, count, means"},
-                           {"trace", "the rows of a trace of any format, all alike"}},
-                 .required_in = "workload.generate.lengths",
-                 .doc = "how prompts and outputs are drawn together, in place of prompt_tokens and output_tokens"},
-                {.path = "workload.generate.lengths.file",
-                 .accepts = {Kind::file},
-                 .required_in = "workload.generate.lengths",
-                 .doc = "the histogram, or the trace"},
-                {.path = "workload.generate.lengths.max_total",
-                 .accepts = {{Kind::tokens, between(2, kMostCounted)}},
-                 .doc = "longest prompt + output: of a longer draw the output is cut"}});
-  append(keys, length_keys("workload.generate.prompt_tokens", names, "prompt lengths"));
-  append(keys, length_keys("workload.generate.output_tokens", names, "output lengths"));
+  append(keys, source_keys("workload.generate.", names));
   return keys;
 }
 

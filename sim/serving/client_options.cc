@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/serving/generate_options.h"
 #include "sim/workload/trace.h"
 
 namespace blockyard::serving {
@@ -25,7 +26,7 @@ ClientMode client_mode(const Document& scenario) {
   if (mode == "open") return ClientMode::open;
   if (mode == "sessions") return ClientMode::sessions;
   if (mode == "users" || scenario.has_value("workload.clients.users")) return ClientMode::users;
-  if (scenario.is_set("workload.generate.sessions")) return ClientMode::sessions;
+  if (generates_with(scenario, "sessions")) return ClientMode::sessions;
   const bool waits = scenario.is_set("workload.trace.file") &&
                      workload::trace_waits_for_answers(scenario.file("workload.trace.file").string(),
                                                        scenario.choice("workload.trace.format"));

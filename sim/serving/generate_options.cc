@@ -38,15 +38,15 @@ workload::LengthSpec length_spec(const Document& scenario, const std::string& se
   return spec;
 }
 
-// Keys that the named distribution needs and the user did not give.
+// Keys that the named distribution needs and the user did not give; all but one, if it is known from elsewhere.
 template <class Rows>
 void expect_keys(const Document& scenario, const Rows& rows, std::string_view name, const std::string& section,
-                 Diagnostics& errors) {
+                 std::string_view but, Diagnostics& errors) {
   for (const auto& row : rows) {
     if (row.name != name) continue;
     for (const std::string_view key : row.keys) {
       const std::string path = section + "." + std::string(key);
-      if (scenario.has(path) && !scenario.has_value(path)) {
+      if (key != but && scenario.has(path) && !scenario.has_value(path)) {
         errors.add(scenario.place(section), fmt::format("{}: `{}` needs it", path, name));
       }
     }
@@ -98,18 +98,20 @@ std::vector<workload::RatePoint> rate_curve(const Document& scenario, const std:
   return curve;
 }
 
-workload::ArrivalSpec arrival_spec(const Document& scenario, const std::string& section, Diagnostics& errors) {
+// `shared`: what is to be its rate is a share of another, and a rate of its own need not be given.
+workload::ArrivalSpec arrival_spec(const Document& scenario, const std::string& section, bool shared,
+                                   Diagnostics& errors) {
   workload::ArrivalSpec spec;
   spec.process = scenario.choice(section + ".process");
   const std::size_t before = errors.list().size();
-  expect_keys(scenario, workload::arrival_processes(), spec.process, section, errors);
+  expect_keys(scenario, workload::arrival_processes(), spec.process, section, shared ? "rate" : "", errors);
   if (errors.list().size() > before) return spec;
   // Keys of other processes are left unread, and the report says so.
   for (const workload::ArrivalEntry& entry : workload::arrival_processes()) {
     if (entry.name != spec.process) continue;
     for (const std::string_view key : entry.keys) {
       const std::string path = section + "." + std::string(key);
-      if (key == "rate") spec.rate_per_s = scenario.rate(path);
+      if (key == "rate" && scenario.has_value(path)) spec.rate_per_s = scenario.rate(path);
       if (key == "cv") spec.cv = scenario.real(path);
       if (key == "burst_rate") spec.burst_rate_per_s = scenario.rate(path);
       if (key == "burst") spec.burst = scenario.time(path);
@@ -179,54 +181,127 @@ std::vector<workload::ClassSpec> class_specs(const Document& scenario, const std
   return classes;
 }
 
-}  // namespace
-
-std::optional<workload::GeneratorSpec> generator_spec(const Document& scenario, Diagnostics& errors) {
-  const std::string base = "workload.generate";
+// What one who sends is made of, whole or an item of the list of clients. `base`: what stands before the names of its
+// keys. Without `arrivals` they are not looked at.
+workload::GeneratorSpec source_spec(const Document& scenario, const std::string& base, bool arrivals, bool shared,
+                                    Diagnostics& errors) {
   workload::GeneratorSpec spec;
-  spec.requests = scenario.integer(base + ".requests");
-  spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
-  spec.samples = static_cast<std::int32_t>(scenario.integer(base + ".n"));
-  if (scenario.is_set(base + ".prefix")) {
-    spec.prefix = workload::PrefixSpec{scenario.integer(base + ".prefix.groups"),
-                                       scenario.tokens(base + ".prefix.tokens"), scenario.real(base + ".prefix.zipf")};
+  spec.samples = static_cast<std::int32_t>(scenario.integer(base + "n"));
+  if (scenario.is_set(base + "prefix")) {
+    spec.prefix = workload::PrefixSpec{scenario.integer(base + "prefix.groups"),
+                                       scenario.tokens(base + "prefix.tokens"), scenario.real(base + "prefix.zipf")};
   }
-  const std::size_t before = errors.list().size();
   const auto check_lengths = [&](const workload::LengthSpec& lengths, const std::string& section) {
     const std::size_t missing = errors.list().size();
-    expect_keys(scenario, workload::length_distributions(), lengths.distribution, section, errors);
+    expect_keys(scenario, workload::length_distributions(), lengths.distribution, section, "", errors);
     if (errors.list().size() > missing) return;
     check_spec(scenario, workload::length_distributions(), lengths.distribution, lengths, section, errors);
   };
-  if (client_mode(scenario) == ClientMode::users) {
-    spec.arrivals.process = "constant";  // as one queue of requests, which users take from
-    spec.arrivals.rate_per_s = 1e9;
-  } else {
-    spec.arrivals = arrival_spec(scenario, base + ".arrivals", errors);
-  }
-  if (scenario.is_set(base + ".lengths")) {
-    for (const char* section : {".prompt_tokens", ".output_tokens"}) {
-      if (scenario.is_set(base + section)) {
-        errors.add(scenario.place(base + section), base + section + ": given beside workload.generate.lengths");
-      }
+  if (arrivals) spec.arrivals = arrival_spec(scenario, base + "arrivals", shared, errors);
+  if (scenario.is_set(base + "lengths")) {
+    for (const char* section : {"prompt_tokens", "output_tokens"}) {
+      if (scenario.is_set(base + section))
+        errors.add(scenario.place(base + section), fmt::format("{}{}: given beside {}lengths", base, section, base));
     }
-    spec.lengths = workload::JointLengthSpec{.file = scenario.file(base + ".lengths.file")};
-    spec.lengths->from_trace = scenario.choice(base + ".lengths.distribution") == "trace";
-    if (scenario.has_value(base + ".lengths.max_total"))
-      spec.lengths->max_total = scenario.tokens(base + ".lengths.max_total");
+    spec.lengths = workload::JointLengthSpec{.file = scenario.file(base + "lengths.file")};
+    spec.lengths->from_trace = scenario.choice(base + "lengths.distribution") == "trace";
+    if (scenario.has_value(base + "lengths.max_total"))
+      spec.lengths->max_total = scenario.tokens(base + "lengths.max_total");
   } else {
-    for (const auto& [section, lengths] : {std::pair(base + ".prompt_tokens", &spec.prompt_tokens),
-                                           std::pair(base + ".output_tokens", &spec.output_tokens)}) {
+    for (const auto& [section, lengths] : {std::pair(base + "prompt_tokens", &spec.prompt_tokens),
+                                           std::pair(base + "output_tokens", &spec.output_tokens)}) {
       if (!scenario.is_set(section)) {
-        errors.add(scenario.place(base), section + ": missing (or workload.generate.lengths, for both)");
+        errors.add(scenario.place(section), fmt::format("{}: missing (or {}lengths, for both)", section, base));
         continue;
       }
       *lengths = length_spec(scenario, section);
       check_lengths(*lengths, section);
     }
   }
-  if (scenario.is_set(base + ".sessions")) spec.sessions = session_spec(scenario, base + ".sessions", check_lengths);
-  if (scenario.has_value(base + ".classes")) spec.classes = class_specs(scenario, base + ".classes", errors);
+  if (scenario.is_set(base + "sessions")) spec.sessions = session_spec(scenario, base + "sessions", check_lengths);
+  return spec;
+}
+
+// An item of the list of clients; its errors begin with the names of its keys.
+workload::ClientSpec client_spec(const Document& client, Diagnostics& errors) {
+  workload::ClientSpec spec;
+  if (client.has_value("share")) spec.share = client.real("share");
+  spec.count = client.integer("count");
+  spec.zipf = client.real("zipf");
+  spec.priority = static_cast<std::int32_t>(client.integer("priority"));
+  if (client.has_value("tenant")) spec.tenant = static_cast<std::uint32_t>(client.integer("tenant"));
+  if (client.is_set("servegen")) {
+    spec.servegen = client.file("servegen");
+    for (const char* key : {"arrivals", "prompt_tokens", "output_tokens", "lengths", "prefix", "sessions", "n"}) {
+      if (client.is_set(key))
+        errors.add(client.place(key), fmt::format("{}: given beside servegen, whose files say all of a client", key));
+    }
+    return spec;
+  }
+  spec.own = source_spec(client, "", true, spec.share.has_value(), errors);
+  return spec;
+}
+
+}  // namespace
+
+bool has_clients(const Document& scenario) { return scenario.is_set("workload.generate.clients"); }
+
+bool generates_with(const Document& scenario, const std::string& section) {
+  if (scenario.is_set("workload.generate." + section)) return true;
+  return std::ranges::any_of(scenario.items("workload.generate.clients"),
+                             [&](const Document& client) { return client.is_set(section); });
+}
+
+std::int64_t generated_samples(const Document& scenario) {
+  std::int64_t most = scenario.integer("workload.generate.n");
+  for (const Document& client : scenario.items("workload.generate.clients")) most = std::max(most, client.integer("n"));
+  return most;
+}
+
+std::optional<workload::GeneratorSpec> generator_spec(const Document& scenario, Diagnostics& errors) {
+  const std::string base = "workload.generate.";
+  const std::size_t before = errors.list().size();
+  for (const char* key : {"rate", "rate_scale"}) {
+    if (scenario.is_set(base + key)) {
+      errors.add(
+          scenario.place(base + key),
+          fmt::format("{}{}: of clients together; of one who sends alone it is {}arrivals.rate", base, key, base));
+    }
+  }
+  const bool users = client_mode(scenario) == ClientMode::users;
+  workload::GeneratorSpec spec = source_spec(scenario, base, !users, false, errors);
+  if (users) {
+    spec.arrivals.process = "constant";  // as one queue of requests, which users take from
+    spec.arrivals.rate_per_s = 1e9;
+  }
+  spec.requests = scenario.integer(base + "requests");
+  spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  if (scenario.has_value(base + "classes")) spec.classes = class_specs(scenario, base + "classes", errors);
+  if (errors.list().size() > before) return std::nullopt;
+  return spec;
+}
+
+std::optional<workload::MixtureSpec> mixture_spec(const Document& scenario, Diagnostics& errors) {
+  const std::string base = "workload.generate.";
+  const std::size_t before = errors.list().size();
+  for (const char* key :
+       {"arrivals", "prompt_tokens", "output_tokens", "lengths", "prefix", "sessions", "n", "classes"}) {
+    if (!scenario.is_set(base + key)) continue;
+    errors.add(scenario.place(base + key),
+               fmt::format("{}{}: given beside clients, who each have their own", base, key));
+  }
+  workload::MixtureSpec spec;
+  spec.requests = scenario.integer(base + "requests");
+  spec.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
+  if (scenario.has_value(base + "rate")) spec.rate_per_s = scenario.rate(base + "rate");
+  spec.rate_scale = scenario.real(base + "rate_scale");
+  const std::vector<Document>& clients = scenario.items(base + "clients");
+  spec.clients.reserve(clients.size());
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    Diagnostics found;
+    spec.clients.push_back(client_spec(clients[i], found));
+    for (const Diagnostic& d : found.list()) errors.add(d.place, fmt::format("{}clients[{}].{}", base, i, d.message));
+  }
   if (errors.list().size() > before) return std::nullopt;
   return spec;
 }

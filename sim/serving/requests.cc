@@ -84,14 +84,18 @@ workload::MaxTokensRule max_tokens_rule(const Document& scenario, Tokens max_mod
 }
 
 // What only the whole of a spec can be wrong about carries no place.
-std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, const workload::GeneratorSpec& spec,
-                                                     Diagnostics& errors) try {
-  return workload::make_generator(spec);
+std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, Diagnostics& errors) try {
+  if (has_clients(scenario)) {
+    const auto spec = mixture_spec(scenario, errors);
+    return spec ? workload::make_mixture(*spec) : nullptr;
+  }
+  const auto spec = generator_spec(scenario, errors);
+  return spec ? workload::make_generator(*spec) : nullptr;
 } catch (const InputError& error) {
+  const char* const section = has_clients(scenario) ? "workload.generate.clients" : "workload.generate";
   for (const Diagnostic& d : error.diagnostics()) {
     const bool placed = !d.place.file.empty();
-    errors.add(placed ? d.place : scenario.place("workload.generate"),
-               placed ? d.message : "workload.generate." + d.message);
+    errors.add(placed ? d.place : scenario.place(section), placed ? d.message : "workload.generate." + d.message);
   }
   return nullptr;
 }
@@ -100,7 +104,7 @@ std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, c
 
 bool tells_contents(const Document& scenario) {
   if (scenario.is_set("workload.generate")) {
-    return scenario.is_set("workload.generate.prefix") || scenario.is_set("workload.generate.sessions");
+    return generates_with(scenario, "prefix") || generates_with(scenario, "sessions");
   }
   return scenario.is_set("workload.trace.file") &&
          workload::trace_tells_contents(scenario.file("workload.trace.file").string(),
@@ -109,7 +113,7 @@ bool tells_contents(const Document& scenario) {
 
 bool asks_samples(const Document& scenario) {
   if (!scenario.is_word("workload.n", "recorded")) return scenario.integer("workload.n") > 1;
-  if (scenario.is_set("workload.generate")) return scenario.integer("workload.generate.n") > 1;
+  if (scenario.is_set("workload.generate")) return generated_samples(scenario) > 1;
   return scenario.is_set("workload.trace.file") &&
          workload::trace_asks_samples(scenario.file("workload.trace.file").string(),
                                       scenario.choice("workload.trace.format"));
@@ -132,7 +136,7 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
     requests.trace = trace.get();
     requests.source = std::move(trace);
   } else {
-    if (const auto spec = generator_spec(scenario, errors)) requests.source = make_source(scenario, *spec, errors);
+    requests.source = make_source(scenario, errors);
     requests.expected = scenario.integer("workload.generate.requests");
   }
   if (requests.source == nullptr) return requests;

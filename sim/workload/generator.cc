@@ -96,22 +96,22 @@ std::int64_t checked_requests(const GeneratorSpec& spec) {
   return spec.requests;
 }
 
-std::unique_ptr<JointLengthDistribution> make_lengths_of(const JointLengthSpec& spec) {
-  return spec.from_trace ? make_trace_lengths(spec) : make_joint_lengths(spec);
-}
-
 }  // namespace
 
 std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec) {
   return find(length_distributions(), spec.distribution)->make(spec);
 }
 
-Generator::Generator(const GeneratorSpec& spec)
+std::shared_ptr<JointLengthDistribution> make_lengths_of(const JointLengthSpec& spec) {
+  return spec.from_trace ? make_trace_lengths(spec) : make_joint_lengths(spec);
+}
+
+Generator::Generator(const GeneratorSpec& spec, std::shared_ptr<JointLengthDistribution> lengths)
     : left_(checked_requests(spec)),
       arrivals_(find(arrival_processes(), spec.arrivals.process)->make(spec.arrivals)),
       prompt_(spec.lengths ? nullptr : make_length(spec.prompt_tokens)),
       output_(spec.lengths ? nullptr : make_length(spec.output_tokens)),
-      lengths_(spec.lengths ? make_lengths_of(*spec.lengths) : nullptr),
+      lengths_(lengths != nullptr || !spec.lengths ? std::move(lengths) : make_lengths_of(*spec.lengths)),
       arrival_stream_(spec.seed, "arrivals"),
       prompt_stream_(spec.seed, "prompt_tokens"),
       output_stream_(spec.seed, "output_tokens"),
@@ -127,13 +127,14 @@ Generator::Generator(const GeneratorSpec& spec)
   }
 }
 
-std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec) {
+std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec,
+                                              std::shared_ptr<JointLengthDistribution> lengths) {
   check(spec);
   std::unique_ptr<RequestSource> made;
   if (spec.sessions) {
     made = std::make_unique<Sessions>(spec);
   } else {
-    made = std::make_unique<Generator>(spec);
+    made = std::make_unique<Generator>(spec, std::move(lengths));
   }
   return spec.classes.empty() ? std::move(made) : with_classes(std::move(made), spec.classes, spec.seed);
 }

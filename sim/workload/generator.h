@@ -95,12 +95,16 @@ using LengthEntry = GeneratorEntry<LengthSpec, LengthDistribution>;
 [[nodiscard]] std::unique_ptr<LengthDistribution> make_length(const LengthSpec& spec);  // that has passed the checks
 
 // The generator of a spec: Generator, or Sessions (sessions.h), and the classes. InputError lists everything wrong.
-[[nodiscard]] std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec);
+// `lengths`: those of spec.lengths, where they have been read already.
+[[nodiscard]] std::unique_ptr<RequestSource> make_generator(const GeneratorSpec& spec,
+                                                            std::shared_ptr<JointLengthDistribution> lengths = nullptr);
+[[nodiscard]] std::shared_ptr<JointLengthDistribution> make_lengths_of(const JointLengthSpec& spec);
 
 // Requests without sessions and classes.
 class Generator final : public RequestSource {
  public:
-  explicit Generator(const GeneratorSpec& spec);  // InputError lists everything wrong with the spec
+  // InputError lists everything wrong with the spec.
+  explicit Generator(const GeneratorSpec& spec, std::shared_ptr<JointLengthDistribution> lengths = nullptr);
   std::size_t read(std::span<Request> out) override;
 
  private:
@@ -108,7 +112,7 @@ class Generator final : public RequestSource {
   std::unique_ptr<ArrivalProcess> arrivals_;
   std::unique_ptr<LengthDistribution> prompt_;
   std::unique_ptr<LengthDistribution> output_;
-  std::unique_ptr<JointLengthDistribution> lengths_;  // in place of prompt_ and output_
+  std::shared_ptr<JointLengthDistribution> lengths_;  // in place of prompt_ and output_
   RandomStream arrival_stream_;
   RandomStream prompt_stream_;
   RandomStream output_stream_;

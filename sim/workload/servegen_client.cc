@@ -21,6 +21,8 @@ namespace {
 constexpr int kSeconds = 9;
 constexpr std::size_t kFields = 6;
 constexpr Seconds kLongestGap = 1e9;  // longer than any window
+constexpr std::string_view kEnding = "-trace.csv";
+constexpr SimTime kWindow(600 * kNanosecondsPerSecond);  // of the published files; the last one's length is not written
 constexpr SimTime kLatestStart(100LL * 365 * 86'400 * kNanosecondsPerSecond);
 constexpr std::size_t kLargestDataset = std::size_t{256} << 20;
 constexpr std::size_t kMostWindows = 1'000'000;
@@ -84,7 +86,6 @@ Place place_in(std::string_view text, const char* at, const std::string& file) {
 }
 
 std::string lengths_file_of(const std::string& file) {
-  constexpr std::string_view kEnding = "-trace.csv";
   if (!file.ends_with(kEnding)) {
     throw InputError({file}, fmt::format("a ServeGen client is named <chunk>{}, beside <chunk>-dataset.json", kEnding));
   }
@@ -116,10 +117,46 @@ std::vector<ServeGenWindow> read_windows(LineReader& lines, Diagnostics& errors)
 
 }  // namespace
 
-SimTime ServeGenWindow::draw_gap(RandomStream& stream) const {
+// As arrivals/renewal.cc does.
+SimTime ServeGenWindow::draw_first(RandomStream& stream, double rate_scale) const {
+  const Seconds wide = pattern == Pattern::gamma ? stream.gamma(shape + 1, scale_s)
+                                                 : scale_s * std::pow(stream.gamma(1 + 1 / shape, 1), 1 / shape);
+  return to_time(std::min(stream.uniform() * wide / rate_scale, kLongestGap));
+}
+
+SimTime ServeGenWindow::draw_gap(RandomStream& stream, double rate_scale) const {
   const Seconds gap = pattern == Pattern::gamma ? stream.gamma(shape, scale_s)
                                                 : scale_s * std::pow(-std::log1p(-stream.uniform()), 1 / shape);
-  return to_time(std::min(gap, kLongestGap));
+  return to_time(std::min(gap / rate_scale, kLongestGap));
+}
+
+ServeGenRequests::ServeGenRequests(ServeGenClient client, std::uint64_t seed, double rate_scale)
+    : client_(std::move(client)),
+      rate_scale_(rate_scale),
+      gaps_(seed, "servegen gaps"),
+      prompts_(seed, "servegen prompts"),
+      outputs_(seed, "servegen outputs") {}
+
+std::optional<ServeGenRequests::Drawn> ServeGenRequests::next() {
+  while (!within_ || time_ >= end_) {
+    if (!begin_window()) return std::nullopt;
+  }
+  const std::vector<ServeGenLengths>& lengths = client_.lengths;
+  while (table_ + 1 < lengths.size() && lengths[table_ + 1].start <= time_) ++table_;
+  Drawn drawn{time_, lengths[table_].prompt.draw(prompts_), lengths[table_].output.draw(outputs_), window().line};
+  time_ += window().draw_gap(gaps_, rate_scale_);
+  return drawn;
+}
+
+bool ServeGenRequests::begin_window() {
+  const std::vector<ServeGenWindow>& windows = client_.windows;
+  while (next_ < windows.size() && windows[next_].pattern == ServeGenWindow::Pattern::idle) ++next_;
+  within_ = next_ < windows.size();
+  if (!within_) return false;
+  ++next_;
+  end_ = next_ < windows.size() ? windows[next_].start : window().start + kWindow;
+  time_ = window().start + window().draw_first(gaps_, rate_scale_);
+  return true;
 }
 
 LengthTable LengthTable::parse(std::string_view text, const Place& place) {
@@ -250,6 +287,35 @@ ServeGenClient read_servegen_client(LineReader lines) {
   }
   errors.throw_if_any();
   return client;
+}
+
+double mean_rate_per_s(const ServeGenClient& client) {
+  const std::vector<ServeGenWindow>& windows = client.windows;
+  if (windows.empty()) return 0;
+  double requests = 0;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const SimTime end = i + 1 < windows.size() ? windows[i + 1].start : windows[i].start + kWindow;
+    if (windows[i].pattern == ServeGenWindow::Pattern::idle) continue;
+    requests += windows[i].rate_per_s * to_seconds(end - windows[i].start);
+  }
+  return requests / to_seconds(windows.back().start + kWindow - windows.front().start);
+}
+
+std::vector<std::string> servegen_files(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return {path.string()};
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    std::string name = entry.path().filename().string();
+    if (name.ends_with(kEnding)) files.push_back(std::move(name));
+  }
+  if (files.empty()) throw InputError({path.string()}, fmt::format("a folder without any <chunk>{}", kEnding));
+  // chunk-5 before chunk-38: of names as long, by letters.
+  std::ranges::sort(files, [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  for (std::string& name : files) name = (path / name).string();
+  return files;
 }
 
 }  // namespace blockyard::workload

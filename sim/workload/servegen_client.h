@@ -4,10 +4,13 @@
 //                         scale (s). Gamma: shape = 1 / CV^2, scale = CV^2 / rate; Weibull; empty = idle
 //   <chunk>-dataset.json  {start (s): {"input_tokens": "{length: probability, ...}", "output_tokens": "..."}}
 //                         "{}" = as in the window before
-// Law: windows in order, and the mean gap of a pattern is 1 / rate within 1 %. Memory: the two files.
+// Laws: windows in order, and the mean gap of a pattern is 1 / rate within 1 %; a client was asking before each window
+// began, so that a window brings rate x length requests in the mean, whatever the CV. Memory: the two files.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +33,10 @@ struct ServeGenWindow {
   Seconds scale_s = 0;
   int line = 0;  // of the file
 
-  [[nodiscard]] SimTime draw_gap(RandomStream& stream) const;  // not of an idle window
+  // Not of an idle window. The first: from the window's beginning, which lies within a gap drawn in proportion to its
+  // length, to the next request.
+  [[nodiscard]] SimTime draw_first(RandomStream& stream, double rate_scale = 1) const;
+  [[nodiscard]] SimTime draw_gap(RandomStream& stream, double rate_scale = 1) const;
 };
 
 // Lengths with their probabilities, summed up to 1.
@@ -67,7 +73,42 @@ struct ServeGenClient {
   std::vector<ServeGenWindow> windows;  // in order, each begins later than the one before
   std::vector<ServeGenLengths> lengths;
 };
+// What a client asks, in order of time. Streams of the seed: "servegen gaps", "servegen prompts", "servegen outputs".
+class ServeGenRequests {
+ public:
+  struct Drawn {
+    SimTime time;
+    std::int64_t prompt_tokens = 0;
+    std::int64_t output_tokens = 0;
+    int line = 0;  // its window's
+  };
+  explicit ServeGenRequests(ServeGenClient client, std::uint64_t seed = 0, double rate_scale = 1);
+  [[nodiscard]] std::optional<Drawn> next();  // none: the last window is over
+
+ private:
+  [[nodiscard]] const ServeGenWindow& window() const { return client_.windows[next_ - 1]; }
+  bool begin_window();  // the next one that is not idle
+
+  ServeGenClient client_;
+  double rate_scale_;
+  RandomStream gaps_;
+  RandomStream prompts_;
+  RandomStream outputs_;
+  std::size_t next_ = 0;  // window, behind the one that time_ is in
+  bool within_ = false;
+  SimTime time_;
+  SimTime end_;
+  std::size_t table_ = 0;
+};
+
 // Both files; the second stands beside the first. Throws InputError with all that is wrong with either.
 [[nodiscard]] ServeGenClient read_servegen_client(LineReader lines);
+
+// Requests a second over all its windows, idle ones included.
+[[nodiscard]] double mean_rate_per_s(const ServeGenClient& client);
+
+// The clients' first files in a folder, by number and then by name; of a file itself. Throws InputError for a folder
+// without any.
+[[nodiscard]] std::vector<std::string> servegen_files(const std::filesystem::path& path);
 
 }  // namespace blockyard::workload

@@ -42,24 +42,25 @@ NameDocs entries(const char* folder) {
 }
 
 Schema scenario_keys() {
-  return scenario_schema({.models = entries("models"),
-                          .gpus = entries("gpus"),
-                          .trace_formats = {{"azure", ""}, {"blockyard", ""}},
-                          .arrival_processes = {{"poisson", ""}, {"constant", ""}},
-                          .length_distributions = {{"constant", ""}, {"uniform", ""}, {"lognormal", ""}},
-                          .max_tokens_rules = {{"true_length", ""}, {"constant", ""}},
-                          .schedulers = {{"vllm-v1", ""}, {"orca", ""}},
-                          .engine_presets = {{"vllm-0.13", ""}, {"vllm-0.19", ""}},
-                          .queue_orders = {{"fcfs", ""}, {"priority", ""}},
-                          .strategies = {{"paged", ""}, {"contiguous", ""}, {"none", ""}},
-                          .reservations = {{"max_model_len", ""}, {"max_tokens", ""}, {"oracle", ""}},
-                          .placements = {{"buddy", ""}, {"first_fit", ""}},
-                          .evictions = {{"lru", ""}, {"fifo", ""}},
-                          .cache_admissions = {{"always", ""}, {"tinylfu", ""}},
-                          .kv_dtypes = kElementTypes,
-                          .preemption_modes = {{"recompute", ""}},
-                          .victims = {{"engine", ""}},
-                          .cost_models = {{"roofline", ""}, {"fixed", ""}}});
+  return scenario_schema(
+      {.models = entries("models"),
+       .gpus = entries("gpus"),
+       .trace_formats = {{"azure", ""}, {"blockyard", ""}},
+       .arrival_processes = {{"poisson", ""}, {"constant", ""}, {"gamma", ""}, {"weibull", ""}, {"on_off", ""}},
+       .length_distributions = {{"constant", ""}, {"uniform", ""}, {"lognormal", ""}},
+       .max_tokens_rules = {{"true_length", ""}, {"constant", ""}},
+       .schedulers = {{"vllm-v1", ""}, {"orca", ""}},
+       .engine_presets = {{"vllm-0.13", ""}, {"vllm-0.19", ""}},
+       .queue_orders = {{"fcfs", ""}, {"priority", ""}},
+       .strategies = {{"paged", ""}, {"contiguous", ""}, {"none", ""}},
+       .reservations = {{"max_model_len", ""}, {"max_tokens", ""}, {"oracle", ""}},
+       .placements = {{"buddy", ""}, {"first_fit", ""}},
+       .evictions = {{"lru", ""}, {"fifo", ""}},
+       .cache_admissions = {{"always", ""}, {"tinylfu", ""}},
+       .kv_dtypes = kElementTypes,
+       .preemption_modes = {{"recompute", ""}},
+       .victims = {{"engine", ""}},
+       .cost_models = {{"roofline", ""}, {"fixed", ""}}});
 }
 
 std::string contents(const fs::path& file) {

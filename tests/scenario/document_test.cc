@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -133,4 +134,71 @@ TEST_CASE("garbage is an error or a document, never a crash") {
     static_cast<void>(errors_in(text, {text}));
   }));
   REQUIRE(rc::check([](const std::string& text) { static_cast<void>(errors_in(text, {"seed=" + text})); }));
+}
+
+namespace {
+
+Schema schema_with_list() {
+  const Schema item("client", {{.path = "share", .accepts = {{Kind::real, above(0)}}, .required_in = ""},
+                               {.path = "count", .accepts = {{Kind::integer, at_least(1)}}, .fallback = "1"},
+                               {.path = "arrivals.rate", .accepts = {{Kind::rate, above(0)}}},
+                               {.path = "data", .accepts = {Kind::path}}});
+  return {"scenario",
+          {{.path = "seed", .accepts = {Kind::integer}, .fallback = "1"},
+           {.path = "workload.clients", .items = std::make_shared<const Schema>(item)}}};
+}
+
+}  // namespace
+
+TEST_CASE("a list: each item is a document of its own") {
+  const Document doc = parse(
+      "workload:\n  clients:\n    - share: 3\n      arrivals: {rate: 2 req/s}\n    - {share: 1, count: 4, data: "
+      "/tmp}\n",
+      "chat.yaml", schema_with_list());
+  CHECK(doc.is_set("workload"));
+  CHECK(doc.is_set("workload.clients"));
+  const std::vector<Document>& clients = doc.items("workload.clients");
+  REQUIRE(clients.size() == 2);
+  CHECK(clients[0].real("share") == 3);
+  CHECK(clients[0].integer("count") == 1);
+  CHECK(clients[0].rate("arrivals.rate") == 2);
+  CHECK(clients[1].integer("count") == 4);
+  CHECK(to_string(clients[1].place("arrivals")) == "chat.yaml:5:7");
+  CHECK(doc.unused() == std::vector<std::string>{"workload.clients[1].share", "workload.clients[1].data"});
+  CHECK(clients[1].file("data") == "/tmp");
+  CHECK(parse("seed: 2\n", "chat.yaml", schema_with_list()).items("workload.clients").empty());
+}
+
+TEST_CASE("--set reaches into a list") {
+  const std::string text = "workload: {clients: [{share: 3}, {share: 1}]}\n";
+  const Document doc =
+      parse(text, "chat.yaml", schema_with_list(),
+            std::vector<std::string>{"workload.clients[1].share=5", "workload.clients[0].arrivals.rate=4 req/s"});
+  CHECK(doc.items("workload.clients")[1].real("share") == 5);
+  CHECK(doc.items("workload.clients")[0].rate("arrivals.rate") == 4);
+  const std::vector<std::string> whole{"workload.clients=[{share: 7}]"};
+  CHECK(parse(text, "chat.yaml", schema_with_list(), whole).items("workload.clients").front().real("share") == 7);
+  CHECK(errors_in(text, schema_with_list(), {"workload.clients[2].share=5"}) ==
+        "--set workload.clients[2].share=5: \"workload.clients[2].share\": it has 2 items; expected "
+        "workload.clients[0].KEY, the first counted as 0");
+  CHECK(errors_in(text, schema_with_list(), {"workload.clients[1].shar=5"}) ==
+        "--set workload.clients[1].shar=5: workload.clients[1].shar: unknown key; did you mean \"share\"?");
+  CHECK(errors_in(text, schema_with_list(), {"seed[0].x=5"}) ==
+        "--set seed[0].x=5: \"seed[0].x\": it has 0 items; expected seed[0].KEY, the first counted as 0");
+}
+
+TEST_CASE("what is wrong with a list, by its path from the top") {
+  CHECK(errors_in("workload:\n  clients:\n    - {share: 0, shares: 2}\n    - 7\n    - {count: 2}\n",
+                  schema_with_list()) ==
+        "chat.yaml:3:15: workload.clients[0].share: expected more than 0, found \"0\"\n"
+        "chat.yaml:3:18: workload.clients[0].shares: unknown key; did you mean \"share\"?\n"
+        "chat.yaml:4:7: workload.clients[1]: expected a section with keys share, count, arrivals, data; found \"7\"\n"
+        "chat.yaml:5:7: workload.clients[2].share: required but not given; expected a number");
+  CHECK(
+      errors_in("workload: {clients: []}\n", schema_with_list()) ==
+      "chat.yaml:1:21: workload.clients: expected a list of sections with keys share, count, arrivals, data; found an "
+      "empty list");
+  CHECK(errors_in("workload: {clients: {share: 2}}\n", schema_with_list()) ==
+        "chat.yaml:1:21: workload.clients: expected a list of sections with keys share, count, arrivals, data; found a "
+        "section");
 }

@@ -227,5 +227,53 @@ TEST_CASE("what is wrong with a process is said with its key") {
   CHECK_THAT(problem(spec), Catch::Contains("spike_length"));
 }
 
+// A process that was going on brings rate x time in any stretch, from 0 on; one that begins with an arrival brings
+// more, by far where its gaps are uneven.
+TEST_CASE("processes that were going on have their mean rate from the beginning") {
+  const std::string process = GENERATE("poisson", "constant", "gamma", "weibull", "on_off", "mmpp", "diurnal");
+  ArrivalSpec spec = spec_of(process, 2);
+  spec.cv = 4;
+  spec.burst_rate_per_s = 6;
+  spec.burst = to_time(1);
+  spec.quiet = to_time(3);
+  spec.period = to_time(2);
+  spec.amplitude = 0.9;
+  spec.going_on = true;
+  constexpr int kRuns = 20'000;
+  constexpr double kStretch = 4;  // of a cycle and of two days
+  double sum = 0;
+  double squares = 0;
+  std::vector<SimTime> times(64);
+  for (int run = 0; run < kRuns; ++run) {
+    RandomStream stream(static_cast<std::uint64_t>(run), "arrivals");
+    const auto made = entry_of(process).make(spec);
+    double count = 0;
+    do {
+      made->draw(stream, times);
+      count += static_cast<double>(count_within(times, 0, kStretch));
+    } while (to_seconds(times.back()) < kStretch);
+    sum += count;
+    squares += count * count;
+  }
+  const double mean = sum / kRuns;
+  CHECK(std::abs(mean - 2 * kStretch) <= kSure * std::sqrt((squares / kRuns - mean * mean) / kRuns) + 1e-9);
+}
+
+TEST_CASE("rates times a factor, and the mean rate of a process") {
+  ArrivalSpec spec = spec_of("on_off", 3);
+  spec.burst_rate_per_s = 9;
+  CHECK(mean_rate_per_s(spec) == 3);
+  CHECK(with_rates_times(spec, 2).rate_per_s == 6);
+  CHECK(with_rates_times(spec, 2).burst_rate_per_s == 18);
+  spec.process = "spikes";
+  spec.spike_requests = 50;
+  spec.period = to_time(10);
+  CHECK(mean_rate_per_s(spec) == 8);
+  spec.process = "piecewise";
+  spec.curve = {{SimTime(0), 4}};
+  CHECK_FALSE(mean_rate_per_s(spec).has_value());
+  CHECK(with_rates_times(spec, 0.5).curve.front().rate_per_s == 2);
+}
+
 }  // namespace
 }  // namespace blockyard::workload

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,12 +36,15 @@ struct ArrivalSpec {
   std::int64_t spike_requests = 0;  // in one spike
   SimTime spike_length;             // over which they come, evenly at random
   std::vector<RatePoint> curve;
+  // The process has gone on before 0, and the first arrival comes when it comes, in place of at 0: the mean rate then
+  // holds from the beginning, whatever the CV. Curves and spikes keep to the clock; on_off is anywhere in its cycle.
+  bool going_on = false;
 };
 
 class ArrivalProcess {
  public:
   virtual ~ArrivalProcess() = default;
-  // The next arrivals, never decreasing; the first ever is 0.
+  // The next arrivals, never decreasing; the first ever is 0 unless the process was going on.
   virtual void draw(RandomStream& stream, std::span<SimTime> out) = 0;
 };
 
@@ -54,6 +58,11 @@ class ArrivalProcess {
 [[nodiscard]] std::unique_ptr<ArrivalProcess> make_diurnal(const ArrivalSpec& spec);
 [[nodiscard]] std::unique_ptr<ArrivalProcess> make_piecewise(const ArrivalSpec& spec);
 [[nodiscard]] std::unique_ptr<ArrivalProcess> make_spikes(const ArrivalSpec& spec);
+
+// Arrivals a second over a long time; none of a curve, whose last rate holds for ever.
+[[nodiscard]] std::optional<double> mean_rate_per_s(const ArrivalSpec& spec);
+// The same with all rates times `factor`. Not of spikes, which are of whole requests, unless the factor is 1.
+[[nodiscard]] ArrivalSpec with_rates_times(ArrivalSpec spec, double factor);
 
 // Shape of the Weibull distribution whose coefficient of variation is `cv`.
 [[nodiscard]] double weibull_shape(double cv);

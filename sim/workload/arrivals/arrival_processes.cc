@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/check.h"
 #include "sim/workload/generator.h"
 
 namespace blockyard::workload {
@@ -13,6 +14,7 @@ constexpr double kHighestRate = 1e9;
 
 // Keeps every sum of times below 64 bits of ns.
 constexpr double kLongestStretchSeconds = 1e7;
+constexpr double kMostCvSquaredPerRate = 1e6;
 // Each change of state between two requests costs time; so does each draw that a daily curve's trough turns down, about
 // (rate x period)^(2/3) of them in the deepest.
 constexpr double kMostChangesPerRequest = 1000;
@@ -41,8 +43,11 @@ void check_cv(const ArrivalSpec& spec, Diagnostics& errors) {
   if (!(spec.cv >= 0.01 && spec.cv <= 30)) {
     errors.add({}, fmt::format("cv: found {}, expected 0.01 to 30", spec.cv));
   }
-  if (spec.cv > 1 && spec.rate_per_s > 0 && spec.rate_per_s < 0.001) {
-    errors.add({}, fmt::format("rate: found {}, expected 0.001 req/s or more with a cv above 1", spec.rate_per_s));
+  // A gap has to fit the clock: the longest that can be drawn is some cv^2 x 40 times the mean.
+  const double lowest = spec.cv * spec.cv / kMostCvSquaredPerRate;
+  if (spec.cv > 1 && spec.rate_per_s > 0 && spec.rate_per_s < lowest) {
+    errors.add(
+        {}, fmt::format("rate: found {}, expected {} req/s or more with a cv of {}", spec.rate_per_s, lowest, spec.cv));
   }
 }
 
@@ -136,5 +141,19 @@ constexpr std::array<ArrivalEntry, 9> kProcesses{{
 }  // namespace
 
 std::span<const ArrivalEntry> arrival_processes() { return kProcesses; }
+
+std::optional<double> mean_rate_per_s(const ArrivalSpec& spec) {
+  if (spec.process == "piecewise") return std::nullopt;
+  const bool spikes = spec.process == "spikes" && spec.period > SimTime(0);
+  return spec.rate_per_s + (spikes ? static_cast<double>(spec.spike_requests) / to_seconds(spec.period) : 0);
+}
+
+ArrivalSpec with_rates_times(ArrivalSpec spec, double factor) {
+  CHECK_LAW(spec.process != "spikes" || factor == 1, "spikes of {} requests, {} times", spec.spike_requests, factor);
+  spec.rate_per_s *= factor;
+  spec.burst_rate_per_s *= factor;
+  for (RatePoint& point : spec.curve) point.rate_per_s *= factor;
+  return spec;
+}
 
 }  // namespace blockyard::workload

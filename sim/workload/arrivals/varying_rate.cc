@@ -16,11 +16,11 @@ namespace {
 template <class Stretches>
 class StepwisePoisson final : public ArrivalProcess {
  public:
-  explicit StepwisePoisson(Stretches stretches) : stretches_(std::move(stretches)) {}
+  StepwisePoisson(Stretches stretches, bool going_on) : stretches_(std::move(stretches)), going_on_(going_on) {}
   void draw(RandomStream& stream, std::span<SimTime> out) override {
     for (SimTime& arrival : out) {
       if (!started_) stretches_.start(stream);
-      arrival = started_ ? next(stream) : SimTime(0);
+      arrival = started_ || going_on_ ? next(stream) : SimTime(0);
       started_ = true;
     }
   }
@@ -40,15 +40,21 @@ class StepwisePoisson final : public ArrivalProcess {
   }
 
   Stretches stretches_;
+  bool going_on_;
   SimTime now_;
   bool started_ = false;
 };
 
-// Bursts and quiet times of fixed length, beginning with a burst.
+// Bursts and quiet times of fixed length, beginning with a burst; if it was going on, anywhere.
 class OnOff {
  public:
   explicit OnOff(const ArrivalSpec& spec) : spec_(spec), end_(spec.burst) {}
-  void start(RandomStream& /*stream*/) {}
+  void start(RandomStream& stream) {
+    if (!spec_.going_on) return;
+    const SimTime at = to_time(stream.uniform() * to_seconds(spec_.burst + spec_.quiet));
+    burst_ = at < spec_.burst;
+    end_ = (burst_ ? spec_.burst : spec_.burst + spec_.quiet) - at;
+  }
   [[nodiscard]] double rate_per_s() const { return burst_ ? spec_.burst_rate_per_s : quiet_rate(spec_); }
   [[nodiscard]] SimTime end() const { return end_; }
   void go_on(RandomStream& /*stream*/) {
@@ -109,15 +115,20 @@ class Diurnal final : public ArrivalProcess {
  public:
   explicit Diurnal(const ArrivalSpec& spec) : spec_(spec) {}
   void draw(RandomStream& stream, std::span<SimTime> out) override {
-    const double highest = 1 + spec_.amplitude;
+    if (spec_.going_on) go_on(stream);
+    spec_.going_on = false;
     for (SimTime& arrival : out) {
       arrival = now_;
-      do now_ += to_time(stream.exponential(1 / (spec_.rate_per_s * highest)));
-      while (stream.uniform() * highest >= share(now_));
+      go_on(stream);
     }
   }
 
  private:
+  void go_on(RandomStream& stream) {
+    const double highest = 1 + spec_.amplitude;
+    do now_ += to_time(stream.exponential(1 / (spec_.rate_per_s * highest)));
+    while (stream.uniform() * highest >= share(now_));
+  }
   [[nodiscard]] double share(SimTime t) const {
     const double turns = to_seconds(t - spec_.peak) / to_seconds(spec_.period);
     return 1 + spec_.amplitude * std::cos(2 * std::numbers::pi * turns);
@@ -132,6 +143,8 @@ class Spikes final : public ArrivalProcess {
  public:
   explicit Spikes(const ArrivalSpec& spec) : spec_(spec), spike_(spec.period) {}
   void draw(RandomStream& stream, std::span<SimTime> out) override {
+    if (spec_.going_on) base_ = to_time(stream.exponential(1 / spec_.rate_per_s));
+    spec_.going_on = false;
     for (SimTime& arrival : out) {
       while (spiking_.empty() && spike_ <= base_) begin_spike(stream);
       if (!spiking_.empty() && spiking_.back() <= base_) {
@@ -161,7 +174,7 @@ class Spikes final : public ArrivalProcess {
 
 template <class Stretches>
 std::unique_ptr<ArrivalProcess> stepwise(const ArrivalSpec& spec) {
-  return std::make_unique<StepwisePoisson<Stretches>>(Stretches(spec));
+  return std::make_unique<StepwisePoisson<Stretches>>(Stretches(spec), spec.going_on);
 }
 
 }  // namespace
