@@ -169,7 +169,7 @@ TEST_CASE("a list: each item is a document of its own") {
   CHECK(parse("seed: 2\n", "chat.yaml", schema_with_list()).items("workload.clients").empty());
 }
 
-TEST_CASE("--set reaches into a list") {
+TEST_CASE("an assignment reaches into a list") {
   const std::string text = "workload: {clients: [{share: 3}, {share: 1}]}\n";
   const Document doc =
       parse(text, "chat.yaml", schema_with_list(),
