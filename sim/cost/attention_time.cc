@@ -69,7 +69,8 @@ AttentionTime::Group::Group(const LayerGroup& g, const model::GpuSpec& gpu, cons
                    : mixed_decode_bytes_of(gpu, c, static_cast<double>(query_heads) / static_cast<double>(kv_heads))) {}
 
 AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& c,
-                             std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown)
+                             std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown,
+                             std::optional<model::Stage> stage)
     : roofline_(gpu, c),
       form_(c.attention_form),
       occupancy_(c.prefill_occupancy && gpu.attention_kernel == model::AttentionKernel::flash_attention_2),
@@ -83,7 +84,7 @@ AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec&
       prefill_overhead_s_(c.prefill_overhead_s) {
   std::vector<double> flops;
   std::vector<double> bytes;
-  for (const LayerGroup& group : layer_groups(spec)) {
+  for (const LayerGroup& group : layer_groups(spec, stage.value_or(model::whole_model(spec)))) {
     groups_.emplace_back(group, gpu, c, tp, kv_dtype);
     const Group& made = groups_.back();
     flops.push_back(made.attends ? made.layers * made.flops_per_pair : 0);

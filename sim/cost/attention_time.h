@@ -9,11 +9,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/cost/cost_model.h"
 #include "sim/cost/kernels.h"
 #include "sim/model/model_spec.h"
+#include "sim/model/weights.h"
 
 namespace blockyard::cost {
 
@@ -22,8 +24,10 @@ namespace blockyard::cost {
 // least the longest context x bytes of a head / stream rate.
 class AttentionTime {
  public:
+  // Without a `stage` the layers are those of the whole model.
   AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
-                std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown = 0);
+                std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown = 0,
+                std::optional<model::Stage> stage = {});
 
   [[nodiscard]] Seconds seconds(const StepWork& work) const;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "sim/base/quantities.h"
@@ -42,6 +43,12 @@ struct StepTime {
   SimTime overhead;       // what every step costs, whatever its work
 };
 
+// What a stage of a pipeline spends on a batch: computing it, then sending it on, which the next stage waits for.
+struct StagePass {
+  SimTime computes;
+  SimTime sends;
+};
+
 class CostModel {
  public:
   CostModel() = default;
@@ -61,6 +68,11 @@ class CostModel {
     if (work.prefill_tokens > 0) time.decodes_alone = step(decodes_of(work));
     return time;
   }
+  // Groups of GPUs that every batch passes, one after the other: as long as each works on another batch, there are
+  // several under way (serving/pipeline.h). step() is then a batch's way through all of them when nothing else is.
+  [[nodiscard]] virtual std::int64_t stages() const { return 1; }
+  // Of a batch with work: what each stage spends on it, all together step(work). `passes` has one entry a stage.
+  virtual void stage_passes(const StepWork& work, std::span<StagePass> passes) { passes[0] = {step(work), SimTime(0)}; }
   // The fixed part of a step's time that no work explains.
   [[nodiscard]] virtual SimTime overhead() const { return SimTime(0); }
   // What the engine spends on a step in which nothing runs; > 0, so that simulated time advances.

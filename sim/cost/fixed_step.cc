@@ -9,7 +9,9 @@ namespace {
 
 class FixedStep final : public CostModel {
  public:
-  explicit FixedStep(SimTime step) : step_(step) { CHECK_LAW(step > SimTime(0), "a step of {} ns", step.count()); }
+  FixedStep(SimTime step, std::int64_t stages) : step_(step), stages_(stages) {
+    CHECK_LAW(stages > 0 && step.count() >= stages, "a step of {} ns in {} stages", step.count(), stages);
+  }
 
   void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
     if (fresh.count() == 0) return;
@@ -22,14 +24,23 @@ class FixedStep final : public CostModel {
 
   SimTime step(const StepWork&) override { return step_; }
   SimTime empty_step() const override { return step_; }
+  std::int64_t stages() const override { return stages_; }
+  // What does not divide goes to the first.
+  void stage_passes(const StepWork&, std::span<StagePass> passes) override {
+    for (StagePass& pass : passes) pass = {SimTime(step_.count() / stages_), SimTime(0)};
+    passes.front().computes += SimTime(step_.count() % stages_);
+  }
   std::string provenance() const override { return fmt::format("every step takes {} s", to_seconds(step_)); }
 
  private:
   SimTime step_;
+  std::int64_t stages_;
 };
 
 }  // namespace
 
-std::unique_ptr<CostModel> make_fixed(SimTime step) { return std::make_unique<FixedStep>(step); }
+std::unique_ptr<CostModel> make_fixed(SimTime step, std::int64_t stages) {
+  return std::make_unique<FixedStep>(step, stages);
+}
 
 }  // namespace blockyard::cost

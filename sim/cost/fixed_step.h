@@ -1,12 +1,15 @@
-// Every step takes the same time, empty ones too. For tests and for studies of memory alone.
+// Every step takes the same time, empty ones too; the stages of a pipeline share it evenly. For tests and for studies
+// of memory alone.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "sim/cost/cost_model.h"
 
 namespace blockyard::cost {
 
-[[nodiscard]] std::unique_ptr<CostModel> make_fixed(SimTime step);  // step > 0
+// step >= stages, in ns.
+[[nodiscard]] std::unique_ptr<CostModel> make_fixed(SimTime step, std::int64_t stages = 1);
 
 }  // namespace blockyard::cost

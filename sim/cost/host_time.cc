@@ -13,6 +13,11 @@ class HostTime final : public CostModel {
 
   void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override { gpu_->add_chunk(work, fresh, context); }
   SimTime step(const StepWork& work) override { return gpu_->step(work) + host_; }
+  std::int64_t stages() const override { return gpu_->stages(); }
+  void stage_passes(const StepWork& work, std::span<StagePass> passes) override {
+    gpu_->stage_passes(work, passes);
+    passes.front().computes += host_;
+  }
   SimTime overhead() const override { return gpu_->overhead() + host_; }
   SimTime empty_step() const override { return gpu_->empty_step() + host_; }
   std::string provenance() const override {

@@ -36,7 +36,7 @@ std::vector<double> bytes_of_matrices(const model::ModelSpec& spec) {
 }  // namespace
 
 LayerTime::LayerTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
-                     const Parallelism& p, std::int64_t largest_graph)
+                     const Parallelism& p, std::int64_t largest_graph, std::optional<model::Stage> stage)
     : roofline_(gpu, calibration),
       weights_(GemmRoofline::for_weights(gpu, calibration, spec)),
       weight_bytes_(bytes_of_matrices(spec)),
@@ -46,7 +46,7 @@ LayerTime::LayerTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, co
       largest_graph_(largest_graph),
       hidden_(real(spec.hidden_size)),
       vocab_(real(spec.vocab_size) / real(p.tensor)),
-      classes_(classes_of(spec)),
+      classes_(classes_of(spec, stage.value_or(model::whole_model(spec)))),
       separate_elementwise_(calibration.elementwise_form == ElementwiseForm::separate),
       elementwise_overhead_s_(calibration.elementwise_overhead_s),
       sampler_overhead_s_(calibration.sampler_overhead_s),
@@ -93,7 +93,8 @@ LayerTime::Mlp LayerTime::mlp_of(const model::ModelSpec& spec, const MlpGroup& g
   return mlp;
 }
 
-std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec& spec) const {
+std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec& spec,
+                                                         const model::Stage& stage) const {
   const std::vector<LayerGroup> mixers = layer_groups(spec);
   const std::vector<MlpGroup> mlps = mlp_groups(spec);
   // By which groups a layer is in.
@@ -105,7 +106,8 @@ std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec&
     }
     return found;
   };
-  for (std::int32_t layer = 0; layer < spec.num_hidden_layers; ++layer) ++kinds[{in(mixers, layer), in(mlps, layer)}];
+  for (auto layer = static_cast<std::int32_t>(stage.first); layer < stage.last; ++layer)
+    ++kinds[{in(mixers, layer), in(mlps, layer)}];
   std::vector<LayerClass> classes;
   for (const auto& [kind, count] : kinds) {
     LayerClass made;

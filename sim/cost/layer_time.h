@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "sim/cost/kernels.h"
@@ -24,11 +25,11 @@ struct Parallelism {
 class LayerTime {
  public:
   // Steps of at most `largest_graph` tokens run in a CUDA graph and are padded to its size (cuda_graphs.h); 0 = no
-  // graphs, all-reduces are launched one by one.
+  // graphs, all-reduces are launched one by one. Without a `stage` the layers are those of the whole model.
   LayerTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
-            const Parallelism& parallelism, std::int64_t largest_graph);
+            const Parallelism& parallelism, std::int64_t largest_graph, std::optional<model::Stage> stage = {});
 
-  [[nodiscard]] Seconds layers(std::int64_t tokens) const;  // all layers of the model; 0 tokens: 0
+  [[nodiscard]] Seconds layers(std::int64_t tokens) const;  // all of them; 0 tokens: 0
   [[nodiscard]] Seconds head(std::int64_t rows) const;      // 0 rows: 0
 
  private:
@@ -60,7 +61,7 @@ class LayerTime {
     [[nodiscard]] double parts() const { return (mixers.empty() ? 0.0 : 1.0) + (mlps.empty() ? 0.0 : 1.0); }
   };
 
-  [[nodiscard]] std::vector<LayerClass> classes_of(const model::ModelSpec& spec) const;
+  [[nodiscard]] std::vector<LayerClass> classes_of(const model::ModelSpec& spec, const model::Stage& stage) const;
   [[nodiscard]] Mixer mixer_of(const model::ModelSpec& spec, const model::LayerGroup& group) const;
   [[nodiscard]] Mlp mlp_of(const model::ModelSpec& spec, const model::MlpGroup& group) const;
 

@@ -4,67 +4,45 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "sim/base/check.h"
 #include "sim/cost/assumptions.h"
-#include "sim/cost/attention_time.h"
+#include "sim/cost/stage_time.h"
 
 namespace blockyard::cost {
 namespace {
 
-// A function of a count, remembered up to a limit. Times are >= 0, so a negative entry is one not yet asked for.
-class Table {
+constexpr double kActivationBytes = 2;
+// The hidden states and, apart from them, the residual that they are still to be added to.
+constexpr double kTensorsSent = 2;
+
+// What one group of GPUs and a pipeline of them have in common.
+class RooflineBase : public CostModel {
  public:
-  explicit Table(std::int64_t limit) : entries_(static_cast<std::size_t>(limit) + 1, -1.0) {}
-
-  template <class Function>
-  Seconds at(std::int64_t count, const Function& compute) {
-    const auto index = static_cast<std::size_t>(count);
-    if (index >= entries_.size()) return compute(count);
-    Seconds& entry = entries_[index];
-    if (entry < 0) entry = compute(count);
-    return entry;
-  }
-
- private:
-  std::vector<Seconds> entries_;
-};
-
-class Roofline final : public CostModel {
- public:
-  Roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
-           const RooflineOptions& o)
-      : layer_time_(spec, gpu, calibration, o.parallelism, o.largest_graph),
-        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.attention_slowdown),
-        layers_(o.table_tokens),
-        head_(o.table_tokens),
-        ranks_s_(o.engine.per_rank_s * std::log2(static_cast<double>(o.parallelism.tensor))),
+  RooflineBase(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+               const RooflineOptions& o)
+      : ranks_s_(o.engine.per_rank_s * std::log2(static_cast<double>(o.parallelism.tensor))),
         per_sequence_s_(o.engine.per_sequence_s),
         empty_step_(std::max(SimTime(1), to_time(calibration.empty_step_s))),
         provenance_(describe(spec, gpu, calibration, o)) {}
 
-  void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
-    if (fresh.count() == 0) return;
-    work.prefill_sequences += 1;
-    work.prefill_tokens += fresh.count();
-    work.prefill_pairs += attention_.pairs(fresh.count(), context.count());
-    work.prefill_kv_tokens += attention_.kv_tokens(fresh.count(), context.count());
-  }
-
-  SimTime step(const StepWork& work) override {
-    if (work.empty()) return empty_step_;
-    const Seconds linear = layers_.at(work.decode_sequences + work.prefill_tokens,
-                                      [this](std::int64_t tokens) { return layer_time_.layers(tokens); });
-    const Seconds head = head_.at(work.sampled_sequences, [this](std::int64_t rows) { return layer_time_.head(rows); });
-    const Seconds host =
-        ranks_s_ + per_sequence_s_ * static_cast<double>(work.decode_sequences + work.prefill_sequences);
-    return std::max(SimTime(1), to_time(linear + head + attention_.seconds(work) + host));
-  }
-
   SimTime overhead() const override { return to_time(ranks_s_); }
   SimTime empty_step() const override { return empty_step_; }
   std::string provenance() const override { return provenance_; }
+
+ protected:
+  [[nodiscard]] Seconds host(const StepWork& work) const {
+    return ranks_s_ + per_sequence_s_ * static_cast<double>(work.decode_sequences + work.prefill_sequences);
+  }
+  static void add_chunk_to(StepWork& work, Tokens fresh, Tokens context, const AttentionTime& attention) {
+    if (fresh.count() == 0) return;
+    work.prefill_sequences += 1;
+    work.prefill_tokens += fresh.count();
+    work.prefill_pairs += attention.pairs(fresh.count(), context.count());
+    work.prefill_kv_tokens += attention.kv_tokens(fresh.count(), context.count());
+  }
 
  private:
   static std::string describe(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
@@ -74,26 +52,120 @@ class Roofline final : public CostModel {
     if (tp > 1 && !all_reduce_for(calibration, gpu, tp, o.parallelism.links, o.largest_graph == 0).measured) {
       text += fmt::format("; all-reduce over {} GPUs: of like links, not measured", tp);
     }
-    const std::vector<std::string> assumed = assumptions(spec, gpu, calibration);
+    std::vector<std::string> assumed = assumptions(spec, gpu, calibration);
+    if (o.stages > 1) assumed.emplace_back("the way of activations from one pipeline stage to the next");
     if (!assumed.empty()) text += fmt::format("; by rule, not measured: {}", fmt::join(assumed, "; "));
     return text;
   }
 
-  LayerTime layer_time_;
-  AttentionTime attention_;
-  Table layers_;
-  Table head_;
   Seconds ranks_s_;
   Seconds per_sequence_s_;
   SimTime empty_step_;
   std::string provenance_;
 };
 
+class Roofline final : public RooflineBase {
+ public:
+  Roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+           const RooflineOptions& o)
+      : RooflineBase(spec, gpu, calibration, o), model_(spec, gpu, calibration, o, model::whole_model(spec)) {}
+
+  void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
+    add_chunk_to(work, fresh, context, model_.attention());
+  }
+  SimTime step(const StepWork& work) override {
+    if (work.empty()) return empty_step();
+    return std::max(SimTime(1), to_time(model_.seconds(work) + host(work)));
+  }
+
+ private:
+  StageTime model_;
+};
+
+class Pipeline final : public RooflineBase {
+ public:
+  Pipeline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+           const RooflineOptions& o)
+      : RooflineBase(spec, gpu, calibration, o),
+        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.attention_slowdown),
+        sends_(send_of(spec, gpu, calibration, o)),
+        passes_(static_cast<std::size_t>(o.stages)) {
+    // Where all layers are alike, stages of as many layers are one kind, timed once.
+    const bool alike = layer_groups(spec).size() == 1 && mlp_groups(spec).size() == 1;
+    for (const model::Stage& stage : model::pipeline_stages(spec.num_hidden_layers, o.stages)) {
+      const bool known = alike && !stage.samples && !kinds_.empty() && kinds_.back().layers == stage.layers();
+      if (!known) kinds_.push_back({StageTime(spec, gpu, calibration, o, stage), stage.layers(), 0});
+      ++kinds_.back().stages;
+    }
+  }
+
+  std::int64_t stages() const override { return static_cast<std::int64_t>(passes_.size()); }
+  void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
+    add_chunk_to(work, fresh, context, attention_);
+  }
+  SimTime step(const StepWork& work) override {
+    if (work.empty()) return empty_step();
+    stage_passes(work, passes_);
+    SimTime sum;
+    for (const StagePass& pass : passes_) sum += pass.computes + pass.sends;
+    return sum;
+  }
+  // The host's time goes with the first stage.
+  void stage_passes(const StepWork& work, std::span<StagePass> passes) override {
+    const auto tokens = static_cast<double>(work.decode_sequences + work.prefill_tokens);
+    const SimTime sends = to_time(sends_.latency_s + tokens * sends_.per_token_s);
+    std::size_t stage = 0;
+    for (Kind& kind : kinds_) {
+      const StagePass pass{std::max(SimTime(1), to_time(kind.time.seconds(work))), sends};
+      for (std::int64_t i = 0; i < kind.stages; ++i) passes[stage++] = pass;
+    }
+    passes.front().computes += to_time(host(work));
+    passes.back().sends = SimTime(0);
+  }
+
+ private:
+  struct Kind {
+    StageTime time;
+    std::int64_t layers = 0;
+    std::int64_t stages = 0;
+  };
+  struct Send {
+    Seconds latency_s = 0;
+    Seconds per_token_s = 0;
+  };
+
+  // Each rank sends its share of the tensors to its like in the next stage, where the ranks gather the whole: what half
+  // an all-reduce moves.
+  static Send send_of(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+                      const RooflineOptions& o) {
+    const bool eager = o.largest_graph == 0;
+    const auto ranks = static_cast<double>(o.parallelism.tensor);
+    const double bytes = kTensorsSent * kActivationBytes * static_cast<double>(spec.hidden_size);
+    Send send;
+    if (o.stage_link) {
+      send = {o.stage_link->latency_s, bytes / ranks / o.stage_link->bytes_per_s};
+    } else {
+      const AllReduce pair = all_reduce_for(calibration, gpu, 2, o.parallelism.links, eager).constants;
+      send = {pair.latency_s, bytes / ranks / pair.bus_bandwidth_bytes_per_s};
+    }
+    if (o.parallelism.tensor == 1) return send;
+    const AllReduce all = all_reduce_for(calibration, gpu, o.parallelism.tensor, o.parallelism.links, eager).constants;
+    send.latency_s += all.latency_s;
+    send.per_token_s += (ranks - 1) / ranks * bytes / all.bus_bandwidth_bytes_per_s;
+    return send;
+  }
+
+  AttentionTime attention_;  // of the whole model: what a chunk's pairs are, whatever the stage
+  Send sends_;
+  std::vector<Kind> kinds_;
+  std::vector<StagePass> passes_;  // scratch of step()
+};
+
 }  // namespace
 
 std::unique_ptr<CostModel> make_roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu,
                                          const Calibration& calibration, const RooflineOptions& options) {
-  CHECK_LAW(options.table_tokens >= 0, "table_tokens {}", options.table_tokens);
+  if (options.stages > 1) return std::make_unique<Pipeline>(spec, gpu, calibration, options);
   return std::make_unique<Roofline>(spec, gpu, calibration, options);
 }
 

@@ -19,26 +19,36 @@
 //                min(mix / (query heads a KV head), the share without a chunk) of B; a sequence may be one SM's alone
 //                (attention_time.h). Windows, latents, recurrent state: there too
 //
-// Left out: token permutation of experts, uneven routing, pipeline parallelism, attention that reads only the tokens an
-// indexer chose. What of a model is timed by rule and not by measurement: assumptions.h; the report says it.
-// Cost: look-ups for M and for the sampled rows, closed forms for attention; direct beyond the tables.
-// Source: forms and constants fitted to kernel times of Vidur, AIConfigurator and LLMServingSim (public profiles).
+//   pipeline     each stage these terms over its layers, the last one head and sampler; between two stages latency +
+//   bytes
+//                / (tp bandwidth) for hidden states and residual (2 x 2 bytes x hidden a token), which a stage's ranks
+//                then gather, as half an all-reduce does (stage_time.h)
+//
+// Left out: token permutation of experts, uneven routing, attention that reads only the tokens an indexer chose. What
+// of a model is timed by rule and not by measurement: assumptions.h; the report says it. Cost: look-ups for M and for
+// the sampled rows, closed forms for attention; direct beyond the tables. Source: forms and constants fitted to kernel
+// times of Vidur, AIConfigurator and LLMServingSim (public profiles).
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "sim/cost/calibration.h"
 #include "sim/cost/cost_model.h"
 #include "sim/cost/engine_time.h"
 #include "sim/cost/layer_time.h"
 #include "sim/model/gpu_spec.h"
+#include "sim/model/link.h"
 #include "sim/model/model_spec.h"
 
 namespace blockyard::cost {
 
 struct RooflineOptions {
   Parallelism parallelism;
+  std::int64_t stages = 1;  // of the pipeline: at most the model's layers
+  // From each GPU of a stage to its like in the next one; absent: as two GPUs of one server talk.
+  std::optional<model::LinkSpec> stage_link;
   std::int64_t largest_graph = 512;  // tokens of the largest CUDA graph; 0 = none, as with --enforce-eager
   EngineTime engine;
   model::ElementType kv_dtype = model::ElementType::bf16;

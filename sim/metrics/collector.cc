@@ -346,6 +346,8 @@ Summary Collector::summarise() const {
   s.steps = of.steps_;
   s.prefix_cache = of.prefix_;
   s.memory_work = of.memory_work_;
+  s.pipeline = of.pipeline_;
+  s.pipeline.stages = options_.pipeline_stages;
   of.summarise_swaps(s);
   s.makespan_s = to_seconds(now_ - first_arrival_);
   summarise_rates(s);

@@ -54,6 +54,7 @@ class Collector {
     SimTime front_end = SimTime(0);  // between a client's sending and the engine's hearing of it
     SimTime window_from = SimTime(0);
     SimTime window_to = kNever;
+    std::int64_t pipeline_stages = 1;
   };
 
   explicit Collector(const Options& options);
@@ -88,6 +89,12 @@ class Collector {
     memory_work_.time += work.time;
   }
   void refused_although_free() { ++refused_although_free_; }
+  // A batch has passed the pipeline: the time since the one before had, or since it entered, and what the stages spent.
+  void passed_pipeline(SimTime under_way, SimTime computing, SimTime sending) {
+    pipeline_.under_way += under_way;
+    pipeline_.computing += computing;
+    pipeline_.sending += sending;
+  }
 
   // `count` tokens that came `gap` after the one before them.
   void token_gap(SimTime gap, std::int64_t count) {
@@ -242,6 +249,7 @@ class Collector {
 
   PrefixCacheUse prefix_;
   MemoryWork memory_work_;
+  PipelineUse pipeline_;
   std::array<SwapTraffic, kSwapCauses> swaps_{};
   SwapTraffic swapped_;  // sum of swaps_
   SimTime waited_on_link_;

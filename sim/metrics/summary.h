@@ -124,6 +124,22 @@ struct PrefixCacheWork {
   }
 };
 
+// The stages of a pipeline, while at least one batch is under way: stages x time = computing + sending + bubble, to the
+// nanosecond.
+struct PipelineUse {
+  std::int64_t stages = 1;
+  SimTime under_way;  // time with a batch under way
+  SimTime computing;  // over all stages
+  SimTime sending;    // likewise
+
+  [[nodiscard]] SimTime bubble() const { return SimTime(stages * under_way.count()) - computing - sending; }
+  // Of the stages' time; none if no batch has passed.
+  [[nodiscard]] std::optional<double> share(SimTime part) const {
+    if (under_way == SimTime(0)) return std::nullopt;
+    return static_cast<double>(part.count()) / (static_cast<double>(stages) * static_cast<double>(under_way.count()));
+  }
+};
+
 // What handing out memory has cost beside the requests' own work; 0 for strategies that never copy or map.
 struct MemoryWork {
   Bytes copied;  // within the GPUs, by regions that grow or are compacted; read once and written once
@@ -168,6 +184,7 @@ struct Summary {
 
   Seconds makespan_s = 0;
   std::int64_t steps = 0;
+  PipelineUse pipeline;
 
   Distribution admission;
   Distribution ttft;

@@ -1,5 +1,7 @@
 #include "sim/metrics/time_ledger.h"
 
+#include <algorithm>
+
 namespace blockyard::metrics {
 namespace {
 
@@ -76,6 +78,40 @@ void TimeLedger::enter(Open& o, Phase phase, SimTime now) const {
   o.own = decode_own_;
   o.overhead = decode_overhead_;
   o.elsewhere = 0;
+  o.covered = now;
+  o.passed_over = false;
+}
+
+void TimeLedger::worked(RecordId id, SimTime start, SimTime end, SimTime own, SimTime overhead) {
+  const std::uint32_t slot = slots_[static_cast<std::size_t>(id)];
+  if (slot == kNoSlot) return;
+  Open& o = opens_[slot];
+  const bool restores = o.phase == Phase::restoring && start >= o.since;
+  if (o.phase != Phase::prefill && o.phase != Phase::decode && !restores) return;
+  const std::int64_t without = std::max<std::int64_t>(0, (start - o.covered).count());
+  const std::int64_t within = (end - std::max(start, o.covered)).count();
+  o.covered = end;
+  o.passed_over = false;
+  if (restores) {
+    o.elsewhere += without;
+    o.row[TimeBucket::preempted_waiting] += without;
+    return;
+  }
+  const std::int64_t fixed = std::min(overhead.count(), within);
+  const std::int64_t alone = std::min(own.count(), within - fixed);
+  const bool prefill = o.phase == Phase::prefill;
+  o.row[TimeBucket::skipped] += without;
+  o.row[prefill ? TimeBucket::prefill_own : TimeBucket::decode_own] += alone;
+  o.row[prefill ? TimeBucket::prefill_overhead : TimeBucket::decode_overhead] += fixed;
+  o.row[prefill ? TimeBucket::prefill_interference : TimeBucket::decode_interference] += within - alone - fixed;
+}
+
+// In a pipeline: it is preempted, or leaves, while a batch of it is under way, or after it was passed over.
+void TimeLedger::leave_uncovered(Open& o, SimTime now) const {
+  const std::int64_t rest = (now - o.covered).count();
+  TimeBucket bucket = o.phase == Phase::prefill ? TimeBucket::prefill_interference : TimeBucket::decode_interference;
+  if (o.passed_over) bucket = TimeBucket::skipped;
+  o.row[bucket] += rest;
 }
 
 // Charges what the phase has not charged step by step.
@@ -83,6 +119,10 @@ void TimeLedger::leave_phase(Open& o, SimTime now) const {
   const std::int64_t lasted = (now - o.since).count();
   switch (o.phase) {
     case Phase::decode: {
+      if (by_request_) {
+        leave_uncovered(o, now);
+        break;
+      }
       const std::int64_t own = decode_own_ - o.own;
       const std::int64_t overhead = decode_overhead_ - o.overhead;
       o.row[TimeBucket::decode_own] += own;
@@ -97,6 +137,8 @@ void TimeLedger::leave_phase(Open& o, SimTime now) const {
       o.row[o.by_swap ? TimeBucket::preempted_swap_in : TimeBucket::preempted_recompute] += lasted - o.elsewhere;
       break;
     case Phase::prefill:
+      if (by_request_) leave_uncovered(o, now);
+      break;
     case Phase::queued:
     case Phase::unused:
       break;
@@ -143,6 +185,10 @@ void TimeLedger::chunk(RecordId id, SimTime own, SimTime overhead) {
 
 void TimeLedger::skipped(RecordId id) {
   Open& o = open(id);
+  if (by_request_) {
+    o.passed_over = true;
+    return;
+  }
   const std::int64_t lasts = step_.lasts.count();
   if (o.phase == Phase::restoring) {
     o.elsewhere += lasts;
@@ -170,7 +216,13 @@ void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
   note(now, EventKind::restored, id);
 }
 
-void TimeLedger::first_token(RecordId id, SimTime now) { enter(open(id), Phase::decode, now); }
+// In a pipeline it may come after its request has been preempted; that ends no stall.
+void TimeLedger::first_token(RecordId id, SimTime now) {
+  Open& o = open(id);
+  if (o.phase != Phase::prefill) return;
+  if (by_request_) leave_uncovered(o, now);
+  enter(o, Phase::decode, now);
+}
 
 void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   const auto index = static_cast<std::size_t>(id);

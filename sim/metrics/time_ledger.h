@@ -5,6 +5,10 @@
 // change of a request's state. Memory: 28 bytes a request, 200 for each that runs or stands at the head of the line,
 // and 152 for each that has ended if rows are kept.
 //
+// In a pipeline steps overlap, and counters over steps would say nothing. There each request is charged by itself, when
+// a batch that it was in has passed: worked() covers the time since it was covered last. The line is charged from one
+// plan to the next.
+//
 // Order of calls for a step: step_begins(), then what its plan does (admitted, preempted, resumed, chunk, skipped), all
 // at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
 #pragma once
@@ -41,7 +45,19 @@ class TimeLedger {
   // The request stands in the line; the next step that begins is the first that could take it.
   void queued(RecordId id) { newcomers_.push_back(id); }
 
+  // In a pipeline, from the start: of a step only its line is told, to step_begins(), and neither chunks nor its end.
+  void charge_by_request() { by_request_ = true; }
+  // Time has passed for the line, which step_begins() told of last.
+  void line_waits(SimTime now) {
+    waited_[static_cast<std::size_t>(step_.cause)] += (now - line_at_).count();
+    line_at_ = now;
+  }
+  // A batch has passed the pipeline from start to end, with tokens of the request; own + overhead are what they take
+  // alone. Nothing happens if the request has ended, or was preempted since.
+  void worked(RecordId id, SimTime start, SimTime end, SimTime own, SimTime overhead);
+
   void step_begins(SimTime now, const StepCharge& charge) {
+    if (by_request_) line_waits(now);
     if (!newcomers_.empty()) enter_line(now);
     if (log_ && (charge.head != head_ || (charge.head && charge.cause != step_.cause))) {
       log_->add({now, charge.head.value_or(Event::nobody()), Event::nobody(), EventKind::head, charge.cause});
@@ -97,6 +113,8 @@ class TimeLedger {
     std::int64_t own = 0;  // decode: counters then
     std::int64_t overhead = 0;
     std::int64_t elsewhere = 0;  // preempted, restoring: ns since then that another bucket has
+    SimTime covered;             // in a pipeline: charged until then
+    bool passed_over = false;    // in a pipeline: given no token since
   };
 
   struct Use {
@@ -128,6 +146,7 @@ class TimeLedger {
   void change_head(SimTime now, std::optional<RecordId> head);
   void add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const;
   void leave_phase(Open& o, SimTime now) const;
+  void leave_uncovered(Open& o, SimTime now) const;
   void enter(Open& o, Phase phase, SimTime now) const;
   void note(SimTime now, EventKind kind, RecordId id, RecordId other = Event::nobody()) {
     if (log_) log_->add({now, id, other, kind, QueueCause::seat});
@@ -142,7 +161,9 @@ class TimeLedger {
   std::vector<Open> opens_;
   std::vector<std::uint32_t> unused_;
 
+  bool by_request_ = false;
   StepCharge step_;
+  SimTime line_at_;
   std::array<std::int64_t, kQueueCauses> waited_{};
   std::int64_t decode_own_ = 0;
   std::int64_t decode_overhead_ = 0;

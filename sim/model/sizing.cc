@@ -28,25 +28,16 @@ BudgetOptions budget_options(const SizeOptions& o, ElementType kv_dtype, const S
   return b;
 }
 
-// The groups of a stage, cut to its layers.
-KvGeometry geometry_of(const ModelSpec& spec, const Stage& stage) {
-  KvGeometry geometry = kv_geometry(spec);
-  for (LayerGroup& group : geometry) {
-    std::erase_if(group.where, [&](std::int32_t n) { return n < stage.first || n >= stage.last; });
-  }
-  return geometry;
-}
-
 void measure(Sizing& s) {
   const KvSplit split{s.options.tp, s.options.dcp, s.kv_dtype};
-  const KvGeometry geometry = geometry_of(s.model, s.bound().stage);
+  const KvGeometry geometry = layer_groups(s.model, s.bound().stage);
   s.bytes_per_token = kv_bytes_per_token(geometry, split);
   s.bytes_per_token_beyond = kv_bytes_per_token_beyond_windows(geometry, split);
   s.window_bytes = window_bytes(geometry, split);
   s.fixed_bytes_per_sequence = fixed_bytes_per_sequence(geometry, split);
   for (const StageSize& stage : s.stages) {
     s.kv_bytes_of_replica += stage.budget.kv_bytes * s.options.tp;
-    s.bytes_per_token_of_replica += kv_bytes_per_token(geometry_of(s.model, stage.stage), split) * s.options.tp;
+    s.bytes_per_token_of_replica += kv_bytes_per_token(layer_groups(s.model, stage.stage), split) * s.options.tp;
   }
 }
 
@@ -81,7 +72,7 @@ LayoutOptions Sizing::layout_options() const {
 Blocks Sizing::blocks_of(Tokens length) const { return blocks_of_sequence(bound().layout, layout_options(), length); }
 
 Bytes Sizing::bytes_of(Tokens length) const {
-  return sequence_bytes(geometry_of(model, bound().stage), KvSplit{options.tp, options.dcp, kv_dtype}, length);
+  return sequence_bytes(layer_groups(model, bound().stage), KvSplit{options.tp, options.dcp, kv_dtype}, length);
 }
 
 double Sizing::by_arithmetic(Tokens length) const {

@@ -88,6 +88,14 @@ std::vector<Stage> pipeline_stages(std::int64_t num_hidden_layers, std::int64_t 
   return stages;
 }
 
+std::vector<LayerGroup> layer_groups(const ModelSpec& spec, const Stage& stage) {
+  std::vector<LayerGroup> groups = layer_groups(spec);
+  for (LayerGroup& group : groups) {
+    std::erase_if(group.where, [&](std::int32_t n) { return n < stage.first || n >= stage.last; });
+  }
+  return groups;
+}
+
 std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, const Stage& stage) {
   Parts parts;
   const double own = bytes_per_element(spec.dtype);

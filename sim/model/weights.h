@@ -29,6 +29,8 @@ struct Stage {
 // As the engine cuts a model: equal parts, a remainder's layers one each to the stages before the last, from its end.
 [[nodiscard]] std::vector<Stage> pipeline_stages(std::int64_t num_hidden_layers, std::int64_t pp);
 [[nodiscard]] inline Stage whole_model(const ModelSpec& spec) { return {0, spec.num_hidden_layers, true, true}; }
+// The groups of the model, each cut to the layers of the stage; of some nothing may be left.
+[[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& spec, const Stage& stage);
 
 struct WeightPart {
   const char* name;

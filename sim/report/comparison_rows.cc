@@ -209,6 +209,8 @@ Rows make_rows() {
                   [](const Summary& s) { return s.prefix_cache.hit_ratio(); }});
   add_cache(rows);
   add_count(rows, "batch", "steps", &Summary::steps, true);
+  rows.push_back({"batch", "pipeline bubbles", Figure::share, "", false, Show::if_not_zero,
+                  [](const Summary& s) { return s.pipeline.share(s.pipeline.bubble()).value_or(0); }});
   add_number(rows, "batch", "running, mean", "", &Summary::mean_running);
   add_count(rows, "batch", "running, at most", &Summary::max_running, true);
   add_number(rows, "batch", "waiting, mean", "", &Summary::mean_waiting);

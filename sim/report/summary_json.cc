@@ -125,6 +125,19 @@ ordered_json swap_json(const metrics::SwapUse& swap) {
   return j;
 }
 
+ordered_json pipeline_json(const metrics::PipelineUse& p) {
+  ordered_json j;
+  j["stages"] = p.stages;
+  j["under_way_s"] = to_seconds(p.under_way);
+  const auto part = [&](const char* name, SimTime time) {
+    j[name] = {{"time_s", to_seconds(time)}, {"share", number_or_null(p.share(time))}};
+  };
+  part("computing", p.computing);
+  part("sending", p.sending);
+  part("bubble", p.bubble());
+  return j;
+}
+
 ordered_json identity_json(const metrics::Identity& identity) {
   ordered_json j;
   j["scenario"] = identity.scenario;
@@ -211,6 +224,7 @@ ordered_json summary_json(const metrics::Summary& s) {
   }
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
+  if (s.pipeline.stages > 1) j["pipeline"] = pipeline_json(s.pipeline);
   j["latency"] = {{"admission_s", distribution_json(s.admission)},
                   {"ttft_s", distribution_json(s.ttft)},
                   {"tpot_s", distribution_json(s.tpot)},

@@ -223,6 +223,16 @@ std::string batch(const Summary& s) {
   return text + gaps;
 }
 
+std::string pipeline(const metrics::PipelineUse& p) {
+  if (p.stages == 1) return "";
+  const auto share = [&](SimTime part) { return share_text(p.share(part).value_or(0)); };
+  return labelled("pipeline",
+                  fmt::format("{} stages, with a batch under way for {}: of their time {} computing, {} sending "
+                              "activations on, {} bubbles",
+                              p.stages, time_text(to_seconds(p.under_way)), share(p.computing), share(p.sending),
+                              share(p.bubble())));
+}
+
 std::string swap(const metrics::SwapUse& swap) {
   const metrics::SwapTraffic total = swap.total();
   if (total == metrics::SwapTraffic{}) return "";
@@ -291,7 +301,7 @@ std::string origin(const metrics::Identity& identity) {
 
 std::string print_summary(const Summary& s) {
   return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
-         swap(s.swap) + "\n" + memory(s) + origin(s.identity);
+         pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity);
 }
 
 }  // namespace blockyard::report

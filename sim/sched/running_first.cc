@@ -16,10 +16,15 @@ RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& me
       host_(std::move(restoring.host)),
       plans_by_rank_(victim_policy_ != nullptr || options.tail_blocks > Tokens(0) ||
                      (host_ != nullptr && host_->overlap())),
+      cohorts_(options.fast_forward && options.batches_under_way == 1),
       running_(table_),
       waiting_(make_waiting_queue(options.queue_order, options.queue)) {
   CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost_ != nullptr,
             "victim {} without a restore cost", options.victim);
+  if (options.batches_under_way == 1) return;
+  CHECK_LAW(!plans_by_rank_ && host_ == nullptr && !options.beam_search, "{} batches under way, with other rules",
+            options.batches_under_way);
+  under_way_.resize(static_cast<std::size_t>(options.batches_under_way));
 }
 
 void RunningFirst::arrive(RequestId id, const workload::Request& request) {
@@ -50,7 +55,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
 
   if (plans_by_rank_ && !cohort_grown_) {
     plan_by_rank(now);
-  } else if (!options_.fast_forward || !plan_by_sums(now)) {
+  } else if (!cohorts_ || !plan_by_sums(now)) {
     plan_by_walk(now);
   }
   head_waits_for_ = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
@@ -58,6 +63,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   describe_batch();
   describe_line(batch_);
   if (host_ != nullptr || !batch_.fetching.empty()) hold_for_copies();
+  if (pipelined() && (sent_ == 0 || !planned_.empty())) send_batch();
   return batch_;
 }
 
@@ -316,17 +322,21 @@ void RunningFirst::describe_batch() {
     batch_.decode_context_squares = running_.sum_context_squares();
     batch_.sampled = running_.cohort_size();
   }
-  for (const Planned& planned : planned_) {
+  for (Planned& planned : planned_) {
     Sequence& s = table_[planned.id];
     if (s.decodes_next()) {
       const std::int64_t context = s.length().count();
+      if (pipelined()) batch_.decoding.push_back(s.id);
       batch_.decodes += s.width;
       batch_.decode_context += s.width * context;
       batch_.decode_context_squares += s.width * context * context;
     } else {
       describe_chunk(s, planned.fresh);
     }
+    planned.again = std::max(Tokens(0), std::min(s.computed + planned.fresh, s.highest) - s.computed);
     s.computed += planned.fresh;
+    planned.upto = s.computed;
+    planned.preemptions = s.preemptions;
     // The first tokens of all samples are drawn from the one last position of the prompt.
     if (s.computed == s.length()) batch_.sampled += s.generated > Tokens(0) ? s.width : 1;
     s.admitted = true;
@@ -354,6 +364,7 @@ bool RunningFirst::seats_for_head() const {
 const StepOutcome& RunningFirst::complete(SimTime now) {
   outcome_.clear();
   finished_.clear();
+  if (pipelined()) receive_batch();
 
   if (cohort_planned_) {
     outcome_.tokens = outcome_.computed = outcome_.shared_gap = running_.cohort_size();
@@ -364,23 +375,23 @@ const StepOutcome& RunningFirst::complete(SimTime now) {
 
   std::sort(finished_.begin(), finished_.end(),
             [&](SequenceId a, SequenceId b) { return table_[a].order < table_[b].order; });
-  for (const SequenceId id : finished_) finish(id);
+  for (const SequenceId id : finished_) finish(id, now);
   std::erase_if(prefilling_, [&](SequenceId id) { return table_[id].in_cohort; });
   return outcome_;
 }
 
 void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
   Sequence& s = table_[planned.id];
-  const Tokens before = s.computed - planned.fresh;
-  outcome_.computed += s.work(before, s.computed).count();
-  const Tokens again = std::min(s.computed, s.highest) - before;
-  if (again > Tokens(0)) outcome_.recomputed.push_back({s.id, s.work(before, before + again)});
-  if (again < planned.fresh) outcome_.progress = true;
-  if (s.preempted_at != kNever && s.computed >= s.highest) {
+  const Tokens before = planned.upto - planned.fresh;
+  outcome_.computed += s.work(before, planned.upto).count();
+  if (planned.again > Tokens(0)) outcome_.recomputed.push_back({s.id, s.work(before, before + planned.again)});
+  if (planned.again < planned.fresh) outcome_.progress = true;
+  const bool holds = planned.preemptions == s.preemptions;
+  if (holds && s.preempted_at != kNever && planned.upto >= s.highest) {
     outcome_.restored.push_back({s.id, now - s.preempted_at, s.stall_waiting});
     s.preempted_at = kNever;
   }
-  if (s.computed < s.length()) return;
+  if (planned.upto != s.length()) return;
 
   ++s.generated;
   outcome_.tokens += s.width;
@@ -392,16 +403,24 @@ void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
   s.last_token = now;
   if (s.generated >= s.output) {
     finished_.push_back(planned.id);
-  } else if (options_.fast_forward) {
+  } else if (cohorts_) {
     running_.join(planned.id);
     memory_->start_decoding(planned.id);
   }
 }
 
-void RunningFirst::finish(SequenceId id) {
+void RunningFirst::finish(SequenceId id, SimTime now) {
   Sequence& s = table_[id];
+  if (!s.seated) {
+    finish_waiting(id, now);
+    return;
+  }
   if (s.in_cohort) running_.leave(id);
-  CHECK_LAW(s.generated == s.output && memory_->written(id) == s.need.true_end,
+  // It had come back already when the token that it had lost its memory over came: what it computes again is for
+  // nothing.
+  const bool early = s.under_way > 0;
+  if (early) outcome_.restored.push_back({s.id, now - s.preempted_at, s.stall_waiting});
+  CHECK_LAW(s.generated == s.output && (early || memory_->written(id) == s.need.true_end),
             "request {} ends with {} of {} tokens, {} of {} written", index_of(s.id), s.generated.count(),
             s.output.count(), memory_->written(id).count(), s.need.true_end.count());
   outcome_.finished.push_back({s.id, s.generated});
@@ -415,6 +434,7 @@ void RunningFirst::end(SequenceId id) {
   memory_->release(id);
   memory_->forget(id);
   running_.remove(id);
+  forget_under_way(id);
   table_.remove(id);
   head_blocked_ = false;
 }
@@ -435,6 +455,7 @@ bool RunningFirst::abort(RequestId request) {
     if (s.admitted) waiting_->ended(s.request, request, s.generated);
     drop_all_kv(waiting->sequence);
     memory_->forget(waiting->sequence);
+    forget_under_way(waiting->sequence);
     table_.remove(waiting->sequence);
   }
   memory_->clear_refusal();
@@ -465,7 +486,7 @@ void RunningFirst::running_list(std::vector<RequestId>& requests, std::vector<Se
 }
 
 bool RunningFirst::plain_step(Batch& batch) {
-  if (!options_.fast_forward || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next() ||
+  if (!cohorts_ || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next() ||
       copies_under_way())
     return false;
   if (options_.beam_search) choose_parents();

@@ -24,6 +24,11 @@
 //   tail_blocks  a victim loses as many of its last blocks as are needed. It waits with the rest, and loses more before
 //                the next victim is chosen, so that at most one request waits with blocks on the GPU.
 // Swapped-out requests wait in the same queue as all others.
+//
+// Pipelines (batches_under_way > 1): as many batches are planned before the oldest has its result, as vLLM V1's engine
+// core does (v0.13, EngineCore.step_with_batch_queue). A prompt's next chunk is planned while the one before is under
+// way; a sequence whose next token is not known yet wants none, and passes the batch. Everybody may be preempted, under
+// way or not: the token that a victim's batch brings later is kept. Here the list is walked, O(running) a batch.
 #pragma once
 
 #include <memory>
@@ -47,11 +52,13 @@ struct RunningFirstOptions {
   bool chunked_prefill = true;
   std::string_view queue_order = "fcfs";  // priority also chooses victims by priority
   QueueOptions queue;
-  bool whole_batches = false;         // nobody is admitted while anybody runs (static_batching.h)
-  std::int64_t watermark_grains = 0;  // kept free at admission, against the demand of the whole known sequence
-  bool reserve_full_isl = false;      // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
-  bool fast_forward = true;           // false: walk the running list in every step
-  bool beam_search = false;           // beams choose their parents before each step
+  bool whole_batches = false;          // nobody is admitted while anybody runs (static_batching.h)
+  std::int64_t watermark_grains = 0;   // kept free at admission, against the demand of the whole known sequence
+  bool reserve_full_isl = false;       // admit only what fits whole (scheduler_reserve_full_isl, vLLM 0.19 and later)
+  bool fast_forward = true;            // false: walk the running list in every step
+  std::int64_t batches_under_way = 1;  // at most: stages of a pipeline. More than one: the engine's own victims alone,
+                                       // by recompute, of one sample each
+  bool beam_search = false;            // beams choose their parents before each step
   std::string_view victim = "engine";
   Tokens tail_blocks{0};  // > 0: victims lose only their last blocks, of so many tokens
 };
@@ -79,7 +86,10 @@ class RunningFirst final : public Scheduler {
     SequenceId id = SequenceId::none;
     Tokens fresh;
     PlanEntry::Kind kind = PlanEntry::Kind::running;
-    Tokens hit;  // at admission: tokens found in the prefix cache
+    Tokens hit;                    // at admission: tokens found in the prefix cache
+    Tokens upto{};                   // computed, with this
+    Tokens again{};                  // of `fresh`: computed before
+    std::int32_t preemptions = 0;  // of the sequence, when it was planned
   };
 
   [[nodiscard]] Tokens wanted(const Sequence& s) const;
@@ -123,7 +133,12 @@ class RunningFirst final : public Scheduler {
   void describe_chunk(const Sequence& s, Tokens fresh);
   void describe_batch();
   void complete_planned(const Planned& planned, SimTime now);
-  void finish(SequenceId id);
+  [[nodiscard]] bool pipelined() const { return !under_way_.empty(); }
+  void send_batch();
+  void receive_batch();
+  void finish(SequenceId id, SimTime now);
+  void finish_waiting(SequenceId id, SimTime now);
+  void forget_under_way(SequenceId id);
   void end(SequenceId id);
 
   RunningFirstOptions options_;
@@ -134,13 +149,17 @@ class RunningFirst final : public Scheduler {
   RestoreCost* restore_cost_;
   std::unique_ptr<HostSwap> host_;  // nullptr: recompute alone
   bool plans_by_rank_;              // part A is the simpler one
+  bool cohorts_;                    // sequences that only decode stand in the cohort
   SequenceTable table_;
   RunningSet running_;
   std::unique_ptr<WaitingQueue> waiting_;
   bool names_beneficiaries_ = false;
-  RequestId beneficiary_{};               // for whom the victim of the moment goes
-  std::vector<SequenceId> prefilling_;    // running, not in the cohort; in list order
-  std::vector<Planned> planned_;          // in scheduling order
+  RequestId beneficiary_{};                      // for whom the victim of the moment goes
+  std::vector<SequenceId> prefilling_;           // running, not in the cohort; in list order
+  std::vector<Planned> planned_;                 // in scheduling order; of the step being planned, or completed
+  std::vector<std::vector<Planned>> under_way_;  // in a pipeline: batches without result, a ring
+  std::size_t oldest_ = 0;
+  std::size_t sent_ = 0;                  // of under_way_, from oldest_ on
   std::vector<SequenceId> leaving_;       // waiting, their blocks still on the way to the host (overlap)
   SequenceId holder_ = SequenceId::none;  // waiting, with the beginning of its KV on the GPU (tail_blocks)
   std::vector<SequenceId> finished_;      // scratch of complete()

@@ -36,6 +36,7 @@ void RunningFirst::take_off(SequenceId id, SimTime now) {
     std::erase(prefilling_, id);
   }
   running_.remove(id);
+  ++s.preemptions;
   s.ready = SimTime(0);
   if (s.preempted_at == kNever) {
     s.preempted_at = now;

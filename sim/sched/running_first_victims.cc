@@ -100,6 +100,7 @@ void RunningFirst::grow_some(SimTime now) {
 
 // It runs and is given no token; who waits for its KV to come back is not skipped.
 void RunningFirst::skip(SequenceId id) {
+  if (table_[id].under_way > 0) return;  // it waits for the result of a batch before this one
   (table_[id].ready <= now_ ? batch_.skipped : batch_.fetching).push_back(table_[id].id);
 }
 

@@ -7,6 +7,7 @@ namespace blockyard::sched {
 void Batch::clear() {
   decodes = decode_context = decode_context_squares = sampled = 0;
   chunks.clear();
+  decoding.clear();
   admitted.clear();
   resumed.clear();
   preempted.clear();

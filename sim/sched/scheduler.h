@@ -2,6 +2,10 @@
 // its end; what happened comes back as plain lists, reused from step to step. A scheduler asks its allocator for memory
 // and knows no time but what it is told.
 //
+// In a pipeline several batches are under way: schedule() is called again before the complete() of the batch before.
+// complete() is of the oldest. A batch without tokens that is scheduled while others are under way is not, and has no
+// complete().
+//
 // Law: arrivals == waiting + running + finished (+ rejected, which never reach it). Cost: a step is O(1 + sequences
 // admitted, chunked, preempted or finished in it); with fast_forward off it walks the whole running list, to the same
 // result.
@@ -57,6 +61,7 @@ struct Batch {
   std::int64_t decode_context_squares = 0;  // sum of the squares
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
+  std::vector<RequestId> decoding;   // in a pipeline: whose the decodes are
   std::vector<RequestId> admitted;   // first admissions
   std::vector<RequestId> resumed;    // admitted again after a preemption by recompute
   std::vector<Preempted> preempted;  // by recompute

@@ -74,6 +74,7 @@ constexpr std::array kSchedulers{
     SchedulerRow{"vllm-v0",
                  "prefills first, preemption by recompute or swap, watermark (vLLM 0.6)",
                  {.paged_only = true,
+                  .pipelines = false,
                   .own_preemption = true,
                   .own_eviction = true,
                   .takes_whole_len = true,

@@ -35,6 +35,7 @@ struct Engine {
 struct SchedulerTraits {
   bool null_block = false;             // one block of the pool is the engine's own
   bool paged_only = false;             // works on paged memory alone
+  bool pipelines = true;               // keeps several batches under way
   bool own_preemption = false;         // knows recompute and swap, and its victims are part of its rules
   bool own_eviction = false;           // evicts cached blocks by an order of its own
   bool can_fork = false;               // runs requests of several samples or beams

@@ -26,6 +26,11 @@ struct Sequence {
   // end together. Lengths are those of each.
   std::int64_t width = 1;
   bool admitted = false;  // at least once
+  bool seated = false;    // in the running list
+  // In a pipeline: batches under way that compute something of it, and preemptions so far. What a batch brings a
+  // sequence that was preempted since is a token at most.
+  std::int32_t under_way = 0;
+  std::int32_t preemptions = 0;
   Tokens computed;
   Tokens highest;  // the largest `computed` before a preemption took it away: positions below are computed again
   SimTime last_token;

@@ -18,10 +18,12 @@
 #include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
 #include "sim/serving/memory_options.h"
+#include "sim/serving/pipeline_options.h"
 #include "sim/serving/preemption_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
 #include "sim/serving/sample_options.h"
+#include "sim/serving/served.h"
 #include "sim/serving/tier_options.h"
 
 namespace blockyard::serving {
@@ -32,124 +34,6 @@ using scenario::Kind;
 
 // The keys and the values of a layer lie apart, and each is copied on its own, as in vLLM.
 constexpr std::int64_t kCopiesPerLayer = 2;
-
-double gib(Bytes bytes) { return static_cast<double>(bytes.count()) / (1LL << 30); }
-
-struct Served {
-  model::ModelSpec model;
-  GpuEntry gpu;
-  std::int64_t tensor_parallel = 1;
-  Tokens max_model_len;
-  model::ElementType kv_dtype = model::ElementType::bf16;
-  Tokens longest_chunk;  // most tokens that a request gets in a step
-};
-
-// None if an entry cannot be read; what is wrong with it goes to `errors`.
-std::optional<Served> served(const Document& scenario, const std::filesystem::path& configs, Diagnostics& errors) try {
-  Served s{load_model(scenario, configs),
-           load_gpu(scenario, configs),
-           scenario.integer("hardware.tensor_parallel_size"),
-           Tokens(0),
-           model::ElementType::bf16,
-           Tokens(0)};
-  if (model::kv_bytes_per_token(model::kv_geometry(s.model), model::KvSplit{}) == Bytes(0)) {
-    errors.add(scenario.place("model"),
-               fmt::format("model: {} keeps no KV of its tokens: there is no cache to simulate", s.model.name));
-  }
-  model::check_tensor_parallel(s.model, s.tensor_parallel, scenario.place("hardware.tensor_parallel_size"), errors);
-  const Tokens limit(s.model.max_position_embeddings);
-  s.max_model_len = scenario.is_word("engine.max_model_len", "auto") ? limit : scenario.tokens("engine.max_model_len");
-  s.kv_dtype = scenario.is_word("kv_cache.dtype", "auto") ? model::default_kv_dtype(s.model)
-                                                          : *model::element_type(scenario.choice("kv_cache.dtype"));
-  const bool chunks = sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs;
-  s.longest_chunk = chunks ? scenario.tokens("engine.max_num_batched_tokens") : s.max_model_len;
-  return s;
-} catch (const InputError& error) {
-  errors.add_all(error);
-  return std::nullopt;
-}
-
-model::BudgetRequest budget_request(const Document& scenario) {
-  if (scenario.is("kv_cache.budget", Kind::blocks)) return scenario.blocks("kv_cache.budget");
-  if (scenario.is("kv_cache.budget", Kind::tokens)) return scenario.tokens("kv_cache.budget");
-  if (scenario.is("kv_cache.budget", Kind::bytes)) return scenario.bytes("kv_cache.budget");
-  return model::FromGpuMemory{};
-}
-
-// The arithmetic of a model that leaves nothing for KV, and what would make room.
-std::string refusal(const Served& s, const model::BudgetOptions& budget, const model::MemoryBudget& result) {
-  std::string text = fmt::format("{} does not fit on {} x {}: nothing is left for the KV cache", s.model.name,
-                                 s.tensor_parallel, s.gpu.spec.name);
-  for (const model::BudgetLine& line : result.lines) {
-    text += fmt::format("\n    {:>9.2f} GiB  {}", gib(line.bytes), line.name);
-  }
-  model::SizeOptions size;
-  size.request = budget.request;
-  size.kv_dtype = budget.kv_dtype;
-  size.tp = budget.tensor_parallel_size;
-  size.gpu_memory_utilization = budget.gpu_memory_utilization;
-  size.max_model_len = s.max_model_len;
-  size.max_num_batched_tokens = budget.max_num_batched_tokens;
-  const std::vector<std::string> ways = model::remedies(model::size_of(s.model, s.gpu.spec, size));
-  if (!ways.empty()) text += fmt::format("\n  what would make it fit, each by itself: {}", fmt::join(ways, "; "));
-  return text + "\n  `blockyard size` shows the arithmetic in full";
-}
-
-// Blocks of paged memory; other strategies have blocks of one token, but for a budget given in blocks.
-BlockLayout blocks_of(const Document& scenario, const Served& s, bool cached, bool forks) {
-  BlockLayout made;
-  made.block_size = Tokens(1);
-  const std::string& strategy = scenario.choice("kv_cache.strategy");
-  if (strategy == "none") return made;
-  model::LayoutOptions options;
-  options.split = {s.tensor_parallel, 1, s.kv_dtype};
-  options.max_num_batched_tokens = s.longest_chunk;
-  const bool paged = strategy == "paged";
-  if (paged) {
-    options.block_size = scenario.tokens("kv_cache.block_size");
-    options.hybrid_manager = scenario.choice("kv_cache.hybrid_kv_cache_manager") == "on";
-  }
-  const bool moves_parts =
-      sched::mode_swaps(scenario.choice("preemption.mode")) || scenario.boolean("preemption.tail_blocks");
-  const bool own_memory = sched::traits_of(scenario.choice("engine.scheduler")).paged_only;
-  const bool one = !paged || forks || moves_parts || own_memory || (cached && !has_own_eviction(scenario));
-  made = block_layout(s.model, options, s.max_model_len,
-                      one      ? TableUse::one
-                      : cached ? TableUse::named
-                               : TableUse::counted);
-  if (!paged) made.block_size = Tokens(1);
-  return made;
-}
-
-model::MemoryBudget budget(const Document& scenario, const Served& s, const BlockLayout& blocks, Diagnostics& errors) {
-  model::BudgetOptions options;
-  options.request = budget_request(scenario);
-  options.tensor_parallel_size = s.tensor_parallel;
-  options.gpu_memory_utilization = scenario.real("hardware.gpu_memory_utilization");
-  options.max_num_batched_tokens = scenario.tokens("engine.max_num_batched_tokens");
-  const bool paged = scenario.choice("kv_cache.strategy") == "paged";
-  options.block_size = !paged && scenario.is("kv_cache.budget", Kind::blocks) ? scenario.tokens("kv_cache.block_size")
-                                                                              : blocks.block_size;
-  if (blocks.block_bytes) {
-    options.block_bytes = blocks.block_bytes;
-    options.row_bytes = blocks.layout.row_bytes();
-  }
-  options.kv_dtype = s.kv_dtype;
-  options.max_num_seqs = scenario.integer("engine.max_num_seqs");
-  if (model::needs_weights(s.model, options)) {
-    errors.add(
-        scenario.place("kv_cache.budget"),
-        fmt::format("kv_cache.budget: not all weights of {} are known ({}); expected blocks, tokens or GiB in place "
-                    "of auto",
-                    s.model.name, fmt::join(s.model.not_counted, ", ")));
-    return {};
-  }
-  model::MemoryBudget result = model::compute_budget(s.model, s.gpu.spec, options);
-  if (result.kv_bytes <= Bytes(0)) {
-    errors.add_does_not_fit(scenario.place("model"), refusal(s, options, result));
-  }
-  return result;
-}
 
 sched::RunningFirstOptions engine_options(const Document& scenario, const Served& s, Diagnostics& errors) {
   sched::RunningFirstOptions options;
@@ -162,6 +46,7 @@ sched::RunningFirstOptions engine_options(const Document& scenario, const Served
   options.queue_order = scenario.choice("engine.queue_order");
   // Each change of the pool has its owner only where sequences are walked one by one.
   options.fast_forward = scenario.boolean("engine.fast_forward") && !scenario.boolean("output.memory_events");
+  options.batches_under_way = s.stages;
   options.queue = queue_options(scenario, errors);
   if (!sched::traits_of(scenario.choice("engine.scheduler")).needs_budget_for_seqs) return options;
   // Limits that the engine itself enforces at its start.
@@ -185,12 +70,14 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   if (scenario.choice("cost.model") == "fixed") {
     if (!scenario.has_value("cost.step")) {
       errors.add(scenario.place("cost"), "cost.step: the fixed cost model needs it, for example `step: 20 ms`");
-      return cost::make_fixed(SimTime(1));
+      return cost::make_fixed(SimTime(s.stages), s.stages);
     }
-    return cost::make_fixed(scenario.time("cost.step"));
+    return cost::make_fixed(std::max(scenario.time("cost.step"), SimTime(s.stages)), s.stages);
   }
   cost::RooflineOptions options;
   options.parallelism.tensor = s.tensor_parallel;
+  options.stages = s.stages;
+  if (s.stages > 1) options.stage_link = stage_link(scenario);
   options.parallelism.experts = scenario.boolean("hardware.enable_expert_parallel");
   const std::string& links = scenario.choice("hardware.gpu_links");
   if (links == "nvlink_pairs") options.parallelism.links = cost::GpuLinks::nvlink_pairs;
@@ -244,8 +131,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   errors.throw_if_any();  // what follows needs a model that the GPUs can split
   const Served& s = *maybe;
 
-  const BlockLayout blocks = blocks_of(scenario, s, cached, forks);
-  const model::MemoryBudget memory_budget = budget(scenario, s, blocks, errors);
+  check_pipeline(scenario, asks, errors);
+  const Pool pool = pool_of(scenario, s, cached, forks, errors);
+  const BlockLayout& blocks = pool.blocks;
+  const model::MemoryBudget& memory_budget = pool.budget;
   const sched::RunningFirstOptions engine = engine_options(scenario, s, errors);
   errors.throw_if_any();
 
@@ -280,8 +169,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   sched::EngineOptions options;
   options.batch = engine;
   options.strategy = strategy;
-  const ServedMemory memory{&s.model, &s.gpu.spec, s.tensor_parallel, s.max_model_len, s.kv_dtype, memory_budget,
-                            blocks,   usable,      s.longest_chunk};
+  const ServedMemory memory{&s.model,   &s.gpu.spec,   s.tensor_parallel, s.max_model_len,
+                            s.kv_dtype, memory_budget, pool.stage,        pool.token_bytes,
+                            blocks,     usable,        s.longest_chunk};
   options.memory = memory_options(scenario, memory);
   options.memory.contents = a.contents.get();
   if (asks) sample_options(scenario, cached, options, a.identity.notes, errors);
@@ -389,7 +279,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.identity.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   a.identity.model = s.model.name;
   a.identity.gpu = s.gpu.spec.name;
-  a.identity.gpus = s.tensor_parallel;
+  a.identity.gpus = s.gpus();
+  a.metrics.pipeline_stages = s.stages;
   a.identity.provenance.push_back(a.cost->provenance());
   if (a.constants.front_end_s > 0) {
     const bool http = scenario.is_word("cost.front_end", "http") && constants == nullptr;
@@ -403,7 +294,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   }
   if (scenario.is("kv_cache.budget", Kind::bytes)) {
     const Bytes each = scenario.bytes("kv_cache.budget");
-    if (s.tensor_parallel > 1) a.identity.notes.emplace_back("kv_cache.budget in bytes is that of each GPU");
+    if (s.gpus() > 1) a.identity.notes.emplace_back("kv_cache.budget in bytes is that of each GPU");
     if (each > s.gpu.spec.memory_bytes) {
       a.identity.notes.push_back(fmt::format("kv_cache.budget = {:.2f} GiB is more than the {:.2f} GiB of a {}",
                                              gib(each), gib(s.gpu.spec.memory_bytes), s.gpu.spec.name));
@@ -415,6 +306,13 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         fmt::format("{} pages on each GPU; a sequence grows by {} pages for at most {} tokens, a "
                     "page in each layer's keys and values",
                     options.memory.pages, pages.pages_for(Tokens(1)), pages.filled(Tokens(1)).count()));
+  }
+  if (s.stages > 1) {
+    const bool part = kv::traits_of_strategy(strategy).pages || !blocks.tables.empty();
+    a.identity.notes.push_back(fmt::format(
+        "{} pipeline stages of {} GPU{}, at most {} batches under way; the fewest blocks fit on layers {} to {}{}",
+        s.stages, s.tensor_parallel, s.tensor_parallel > 1 ? "s" : "", s.stages, pool.stage.first, pool.stage.last - 1,
+        part ? ": memory is that stage's" : ", and every stage holds as many"));
   }
   if (traits.whole_prompts && engine.chunked_prefill) {
     a.identity.notes.push_back(fmt::format(

@@ -82,11 +82,11 @@ std::string kind_of(const model::PageGroup& group) {
 
 }  // namespace
 
-BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOptions& options, Tokens max_model_len,
-                         TableUse use) {
+BlockLayout block_layout(const model::ModelSpec& spec, const model::Stage& stage, const model::LayoutOptions& options,
+                         Tokens max_model_len, TableUse use) {
   BlockLayout made;
   made.options = options;
-  made.layout = model::kv_layout(spec, model::whole_model(spec), options);
+  made.layout = model::kv_layout(spec, stage, options);
   made.block_size = options.block_size;
   if (use == TableUse::one || (use == TableUse::named && !has_names(made.layout))) {
     if (forgets(made.layout, max_model_len)) {

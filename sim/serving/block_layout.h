@@ -34,8 +34,8 @@ struct BlockLayout {
   }
 };
 
-[[nodiscard]] BlockLayout block_layout(const model::ModelSpec& spec, const model::LayoutOptions& options,
-                                       Tokens max_model_len, TableUse use);
+[[nodiscard]] BlockLayout block_layout(const model::ModelSpec& spec, const model::Stage& stage,
+                                       const model::LayoutOptions& options, Tokens max_model_len, TableUse use);
 
 // What a pool of so many blocks comes to, in the engine's words; "" with one table.
 [[nodiscard]] std::string describe(const BlockLayout& layout, Blocks pool, Tokens max_model_len);

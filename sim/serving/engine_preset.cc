@@ -28,7 +28,8 @@ const EnginePreset& preset_of(const scenario::Document& scenario) {
 }
 
 bool async_scheduling(const scenario::Document& scenario) {
-  return flag(scenario, "engine.async_scheduling", preset_of(scenario).async_scheduling);
+  const bool pipelined = scenario.integer("hardware.pipeline_parallel_size") > 1;
+  return flag(scenario, "engine.async_scheduling", !pipelined && preset_of(scenario).async_scheduling);
 }
 
 bool reserve_full_isl(const scenario::Document& scenario) {

@@ -27,7 +27,7 @@ inline constexpr std::array kEnginePresets{
 [[nodiscard]] NameDocs engine_presets();
 [[nodiscard]] const EnginePreset& preset_of(const scenario::Document& scenario);
 
-// `auto` is the preset's.
+// `auto` is the preset's; asynchronous scheduling and pipeline stages do not go together (vLLM 0.14).
 [[nodiscard]] bool async_scheduling(const scenario::Document& scenario);
 [[nodiscard]] bool reserve_full_isl(const scenario::Document& scenario);
 

@@ -18,7 +18,7 @@ kv::Compaction compaction(const Document& scenario) {
 // A tensor of keys and one of values for each layer, as far as a GPU holds them.
 kv::PageGeometry page_geometry(const ServedMemory& s, Bytes page) {
   std::vector<kv::PageGeometry::Tensors> tensors;
-  for (const model::LayerGroup& group : model::kv_geometry(*s.model)) {
+  for (const model::LayerGroup& group : layer_groups(*s.model, s.stage)) {
     const double bytes = model::token_bytes(group, {s.tensor_parallel, 1, s.kv_dtype});  // keys and values
     for (const std::int64_t part : {group.d_k, group.d_v}) {
       const auto elements =
@@ -75,8 +75,7 @@ kv::MemoryOptions memory_options(const Document& scenario, const ServedMemory& s
 MemoryTimes memory_times(const Document& scenario, const ServedMemory& s) {
   const kv::StrategyTraits traits = kv::traits_of_strategy(scenario.choice("kv_cache.strategy"));
   MemoryTimes times;
-  times.copied_token_s =
-      2.0 * static_cast<double>(s.budget.bytes_per_token.count()) / s.gpu->memory_bandwidth_bytes_per_s;
+  times.copied_token_s = 2.0 * static_cast<double>(s.token_bytes.count()) / s.gpu->memory_bandwidth_bytes_per_s;
   if (!traits.pages) return times;
   const Bytes page = scenario.bytes("kv_cache.page_size");
   const auto* row = kPageTimes;

@@ -21,6 +21,8 @@ struct ServedMemory {
   Tokens max_model_len;
   model::ElementType kv_dtype = model::ElementType::bf16;
   model::MemoryBudget budget;
+  model::Stage stage;  // the budget's: of a pipeline, the stage that binds
+  Bytes token_bytes;   // KV of one token on one GPU, of the stage that keeps most
   BlockLayout blocks;
   Tokens usable;         // of the pool
   Tokens longest_chunk;  // most tokens that a request gets in a step

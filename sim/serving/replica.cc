@@ -22,6 +22,12 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
       collector_(&collector),
       contents_(contents),
       tells_sharing_(memory.shares_blocks()) {
+  if (cost.stages() > 1) {
+    pipeline_.emplace(cost.stages());
+    passes_.resize(static_cast<std::size_t>(cost.stages()));
+    under_way_.resize(passes_.size());
+    collector_->time().charge_by_request();
+  }
   tell_memory();
   if (options_.memory_changed)
     memory_->listen([this](const MemoryChange& change) { options_.memory_changed(now_, change); });
@@ -85,16 +91,20 @@ SimTime Replica::begin(SimTime now, SimTime horizon, bool helped) {
   horizon_ = horizon;
   helped_ = helped;
   for (std::int64_t steps = 0;; ++steps) {
-    if (in_flight_ != InFlight::nothing) {
-      end_step(now);
+    if (step_in_flight()) {
+      if (pipeline_) {
+        receive_batch(now);
+      } else {
+        end_step(now);
+      }
       hand_over_arrivals();
     }
     if (now > kLongestRun) stuck_ = "the clock has reached 250 simulated years";
-    if (!stuck_.empty() || (scheduler_->running() == 0 && scheduler_->waiting() == 0)) {
+    if (!stuck_.empty() || (!anybody() && !step_in_flight())) {
       tell_state();
       return kNever;
     }
-    const SimTime end = start_step(now);
+    const SimTime end = pipeline_ ? send_batches(now) : start_step(now);
     const bool must_return = !options_.fast_forward || steps >= options_.steps_per_event || !ended_.empty();
     if (must_return || end >= horizon) return end;
     now = end;
@@ -107,7 +117,7 @@ void Replica::hand_over_arrivals() {
   for (const Arrival& arrival : unseen_) hand_over(arrival.id, arrival.request);
   unseen_.clear();
   unseen_.swap(arriving_);
-  if (scheduler_->running() > 0 || scheduler_->waiting() > 0) return;
+  if (anybody()) return;
   for (const Arrival& arrival : unseen_) hand_over(arrival.id, arrival.request);
   unseen_.clear();
 }
@@ -298,6 +308,10 @@ SimTime Replica::memory_time() {
 cost::StepTime Replica::duration(const sched::Batch& batch) {
   if (batch.empty()) return {cost_->empty_step(), SimTime(0), SimTime(0)};
   if (memory_->recomputes_context()) return recomputed_duration(batch);
+  return cost_->step_time(work_of(batch));
+}
+
+cost::StepWork Replica::work_of(const sched::Batch& batch) const {
   cost::StepWork work;
   work.sampled_sequences = batch.sampled;
   work.decode_sequences = batch.decodes;
@@ -305,7 +319,7 @@ cost::StepTime Replica::duration(const sched::Batch& batch) {
   // The mean weighted by length, sum of squares / sum: never above the longest, equal to it among equals.
   if (batch.decodes > 0) work.decode_longest = batch.decode_context_squares / batch.decode_context;
   for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
-  return cost_->step_time(work);
+  return work;
 }
 
 // Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2 query-key
@@ -347,17 +361,8 @@ void Replica::charge(SimTime now, const sched::Batch& batch, const cost::StepTim
 
 void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& computing) {
   metrics::TimeLedger& time = collector_->time();
-  for (std::span<const sched::Chunk> left = batch.chunks; !left.empty();) {
-    const RequestId request = left.front().request;
-    const auto of_request =
-        std::ranges::find_if(left, [=](const sched::Chunk& chunk) { return chunk.request != request; });
-    const auto chunks = left.first(static_cast<std::size_t>(of_request - left.begin()));
-    left = left.subspan(chunks.size());
-    const bool single = chunks.size() == batch.chunks.size() && batch.decodes == 0;
-    const SimTime own = single ? computing.total : std::min(alone(chunks), computing.total);
-    const SimTime overhead = std::min(computing.overhead, own);
-    time.chunk(record(request), own - overhead, overhead);
-  }
+  for_chunks_of_each(batch, computing,
+                     [&](RequestId id, SimTime own, SimTime overhead) { time.chunk(record(id), own, overhead); });
   for (const RequestId id : batch.skipped) time.skipped(record(id));
   for (const RequestId id : batch.fetching) time.fetching(record(id));
 }

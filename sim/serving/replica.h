@@ -6,15 +6,22 @@
 // through at once; that changes nothing but the number of events. Cost: O(1 + what changes) a step; a step that only
 // decodes touches sums alone.
 //
+// A model on several pipeline stages (pipeline.h) has a batch under way for each of them, as vLLM V1's engine core has:
+// while fewer are, and something can be computed, the next is planned at once; else the engine waits for the oldest,
+// and whoever arrives meanwhile is seen when it has left the last stage. Here a step is a batch's way through all
+// stages.
+//
 // Without progress for `no_progress_limit` steps the run is stuck, unless a client's patience or a request that may
 // overtake the head is due (`helped`). Then an engine that has nothing to compute takes 1, 2, 4, ... of its empty steps
 // as one, up to the horizon: the wait costs the logarithm of its length. One that preempts in a circle gets a hundred
 // times the limit.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +30,7 @@
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/sched/scheduler.h"
+#include "sim/serving/pipeline.h"
 #include "sim/serving/prompt_contents.h"
 
 namespace blockyard::serving {
@@ -65,7 +73,7 @@ class Replica {
 
   // How far this replica has been told of: the start of the step in flight, or the end of the last one.
   [[nodiscard]] SimTime reached() const { return step_in_flight() ? step_start_ : step_end_; }
-  [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing; }
+  [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing || batches_ > 0; }
   [[nodiscard]] std::int64_t waiting() const {
     return scheduler_->waiting() + std::ssize(unseen_) + std::ssize(arriving_);
   }
@@ -89,6 +97,26 @@ class Replica {
     workload::Request request;
   };
 
+  // A batch on its way through a pipeline, and what each request in it would have taken alone.
+  struct UnderWay {
+    struct Part {
+      RequestId request{};
+      SimTime own;
+      SimTime overhead;
+    };
+    SimTime start;
+    SimTime end;
+    SimTime computes;  // over all stages
+    SimTime sends;
+    std::vector<Part> parts;
+  };
+
+  [[nodiscard]] bool anybody() const { return scheduler_->running() > 0 || scheduler_->waiting() > 0; }
+  SimTime send_batches(SimTime now);
+  bool send_batch(SimTime now);
+  [[nodiscard]] SimTime enter_pipeline(UnderWay& sent, const sched::Batch& batch, const cost::StepTime& computing);
+  void receive_batch(SimTime now);
+  [[nodiscard]] cost::StepWork work_of(const sched::Batch& batch) const;
   void end_step(SimTime now);
   void tell_state();
   void tell_memory();
@@ -98,6 +126,21 @@ class Replica {
   void charge(SimTime now, const sched::Batch& batch, const cost::StepTime& computing, SimTime lasts);
   void record_batch(SimTime now, const sched::Batch& batch);
   void charge_parts(const sched::Batch& batch, const cost::StepTime& computing);
+  // charge(request, own, overhead) for the chunks of each request.
+  template <class Charge>
+  void for_chunks_of_each(const sched::Batch& batch, const cost::StepTime& computing, const Charge& charge) {
+    for (std::span<const sched::Chunk> left = batch.chunks; !left.empty();) {
+      const RequestId request = left.front().request;
+      const auto of_request =
+          std::ranges::find_if(left, [=](const sched::Chunk& chunk) { return chunk.request != request; });
+      const auto chunks = left.first(static_cast<std::size_t>(of_request - left.begin()));
+      left = left.subspan(chunks.size());
+      const bool single = chunks.size() == batch.chunks.size() && batch.decodes == 0;
+      const SimTime own = single ? computing.total : std::min(alone(chunks), computing.total);
+      const SimTime overhead = std::min(computing.overhead, own);
+      charge(request, own - overhead, overhead);
+    }
+  }
   void record_outcome(SimTime now, const sched::StepOutcome& outcome);
   [[nodiscard]] cost::StepTime duration(const sched::Batch& batch);
   [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
@@ -137,6 +180,14 @@ class Replica {
   bool idle_ = false;              // the step in flight computes nothing, and nothing is under way
   std::int64_t steps_as_one_ = 1;  // how many idle steps may be taken as one
   std::string stuck_;
+
+  // With several stages.
+  std::optional<Pipeline> pipeline_;
+  std::vector<cost::StagePass> passes_;  // scratch
+  std::vector<UnderWay> under_way_;      // a ring
+  std::size_t oldest_ = 0;
+  std::size_t batches_ = 0;  // of it, from oldest_ on
+  SimTime idle_from_;        // of all stages, once what is under way has ended
 };
 
 }  // namespace blockyard::serving

@@ -1,0 +1,59 @@
+// What one group of GPUs spends on a batch: the roofline (roofline.h) over the layers that it holds, and the output
+// head and the sampler if it holds them. The whole model is one stage; a pipeline has several. Cost: O(groups of like
+// layers): look-ups for the tokens of the step and for the sampled rows, closed forms for attention.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/cost/attention_time.h"
+#include "sim/cost/layer_time.h"
+#include "sim/cost/roofline.h"
+#include "sim/model/weights.h"
+
+namespace blockyard::cost {
+
+class StageTime {
+ public:
+  StageTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+            const RooflineOptions& options, const model::Stage& stage);
+
+  // Fills its tables as sizes occur; the result does not depend on what was asked before.
+  [[nodiscard]] Seconds seconds(const StepWork& work);
+  [[nodiscard]] const AttentionTime& attention() const { return attention_; }
+
+ private:
+  // A function of a count, remembered up to a limit. Times are >= 0, so a negative entry is one not yet asked for.
+  class Table {
+   public:
+    explicit Table(std::int64_t limit) : entries_(static_cast<std::size_t>(limit) + 1, -1.0) {}
+
+    template <class Function>
+    Seconds at(std::int64_t count, const Function& compute) {
+      const auto index = static_cast<std::size_t>(count);
+      if (index >= entries_.size()) return compute(count);
+      Seconds& entry = entries_[index];
+      if (entry < 0) entry = compute(count);
+      return entry;
+    }
+
+   private:
+    std::vector<Seconds> entries_;
+  };
+
+  LayerTime layer_time_;
+  AttentionTime attention_;
+  bool samples_;
+  Table layers_;
+  Table head_;
+};
+
+inline Seconds StageTime::seconds(const StepWork& work) {
+  const Seconds linear = layers_.at(work.decode_sequences + work.prefill_tokens,
+                                    [this](std::int64_t tokens) { return layer_time_.layers(tokens); });
+  const Seconds head =
+      samples_ ? head_.at(work.sampled_sequences, [this](std::int64_t rows) { return layer_time_.head(rows); }) : 0;
+  return linear + head + attention_.seconds(work);
+}
+
+}  // namespace blockyard::cost
