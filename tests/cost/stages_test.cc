@@ -30,7 +30,8 @@ StepWork random_work(const CostModel& cost) {
   work.sampled_sequences = work.decode_sequences;
   const int chunks = *rc::gen::inRange(work.decode_sequences == 0 ? 1 : 0, 4);
   for (int i = 0; i < chunks; ++i)
-    cost.add_chunk(work, Tokens(*rc::gen::inRange<std::int64_t>(1, 3000)), Tokens(*rc::gen::inRange<std::int64_t>(0, 9000)));
+    cost.add_chunk(work, Tokens(*rc::gen::inRange<std::int64_t>(1, 3000)),
+                   Tokens(*rc::gen::inRange<std::int64_t>(0, 9000)));
   return work;
 }
 

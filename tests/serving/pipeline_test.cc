@@ -188,8 +188,10 @@ TEST_CASE("a pipeline serves as the engine's own loop does") {
     SimTime arrival;
     const int n = *rc::gen::inRange(1, 40);
     for (int i = 0; i < n; ++i) {
-      arrival += *rc::gen::element(SimTime(0), SimTime(0), milliseconds(1), milliseconds(5), milliseconds(60));
-      rows.push_back({arrival, *rc::gen::inRange<std::int64_t>(1, longest), *rc::gen::inRange<std::int64_t>(1, 40), ""});
+      const SimTime gap = *rc::gen::element(SimTime(0), SimTime(0), milliseconds(1), milliseconds(5), milliseconds(60));
+      if (i > 0) arrival += gap;  // a trace begins at its first arrival
+      rows.push_back(
+          {arrival, *rc::gen::inRange<std::int64_t>(1, longest), *rc::gen::inRange<std::int64_t>(1, 40), ""});
     }
     EngineCore::Limits limits;
     limits.seqs = *rc::gen::inRange(1, 12);
@@ -222,7 +224,7 @@ TEST_CASE("whatever is run on several stages, the laws hold, and fast-forward ch
     const RandomScenario scenario = random_scenario();
     RC_LOG() << scenario.yaml;
     Sets sets{stages(*rc::gen::inRange(2, 6)), "preemption.mode=recompute", "preemption.victim=engine",
-              "preemption.tail_blocks=false",  "engine.async_scheduling=auto"};
+              "preemption.tail_blocks=false", "engine.async_scheduling=auto"};
     for (const char* tier : {"host", "nvme"}) sets.push_back(fmt::format("prefix_cache.tiers.{}.size=none", tier));
     if (scenario.yaml.find("strategy: none") != std::string::npos) sets.emplace_back("kv_cache.strategy=paged");
     if (scenario.yaml.find("vllm-v0") != std::string::npos) sets.emplace_back("engine.scheduler=vllm-v1");
@@ -301,7 +303,8 @@ TEST_CASE("the pool of a pipeline is the one that `size` tells, and more stages 
       size.max_num_batched_tokens = Tokens(2048);
       size.max_num_seqs = 256;
       size.max_model_len = Tokens(4096);
-      const model::Sizing sizing = model::size_of(spec, serving::gpu_named("h100-80gb-sxm", config_folder()).spec, size);
+      const model::Sizing sizing =
+          model::size_of(spec, serving::gpu_named("h100-80gb-sxm", config_folder()).spec, size);
       const scenario::Document document = parsed(fmt::format(
           "model: {}\nhardware: {{gpu: h100-80gb-sxm, tensor_parallel_size: 2, pipeline_parallel_size: {}}}\n"
           "workload: {{generate: {{requests: 1, arrivals: {{process: poisson, rate: 1 req/s}}, prompt_tokens: "
