@@ -87,8 +87,8 @@ class RunningFirst final : public Scheduler {
     Tokens fresh;
     PlanEntry::Kind kind = PlanEntry::Kind::running;
     Tokens hit;                    // at admission: tokens found in the prefix cache
-    Tokens upto{};                   // computed, with this
-    Tokens again{};                  // of `fresh`: computed before
+    Tokens upto{};                 // computed, with this
+    Tokens again{};                // of `fresh`: computed before
     std::int32_t preemptions = 0;  // of the sequence, when it was planned
   };
 
