@@ -1,0 +1,77 @@
+// What RunningFirst tells of the step it has planned.
+#include <algorithm>
+
+#include "sim/sched/running_first.h"
+
+namespace blockyard::sched {
+
+// A seat is asked for first: without one, room in the budget and in memory would not help.
+void RunningFirst::describe_line(Batch& batch) {
+  if (waiting_->size() == 0) return;
+  batch.head = waiting_->front().id;
+  batch.head_waits_for = seats_for_head() ? head_waits_for_ : QueueCause::seat;
+}
+
+// Sums of the batch, and the engine's `computed += n` for every planned sequence, at once and before the result is
+// known.
+void RunningFirst::describe_batch() {
+  if (cohort_planned_) {
+    running_.advance();
+    batch_.decodes = running_.cohort_size();
+    batch_.decode_context = running_.sum_context();
+    batch_.decode_context_squares = running_.sum_context_squares();
+    batch_.sampled = running_.cohort_size();
+  }
+  for (Planned& planned : planned_) {
+    Sequence& s = table_[planned.id];
+    if (s.decodes_next()) {
+      const std::int64_t context = s.length().count();
+      if (pipelined()) batch_.decoding.push_back(s.id);
+      batch_.decodes += s.width;
+      batch_.decode_context += s.width * context;
+      batch_.decode_context_squares += s.width * context * context;
+    } else {
+      describe_chunk(s, planned.fresh);
+    }
+    planned.again = std::max(Tokens(0), std::min(s.computed + planned.fresh, s.highest) - s.computed);
+    s.computed += planned.fresh;
+    planned.upto = s.computed;
+    planned.preemptions = s.preemptions;
+    // The first tokens of all samples are drawn from the one last position of the prompt.
+    if (s.computed == s.length()) batch_.sampled += s.generated > Tokens(0) ? s.width : 1;
+    s.admitted = true;
+  }
+}
+
+// Recomputation beyond the prompt is a chunk of each sequence.
+void RunningFirst::describe_chunk(const Sequence& s, Tokens fresh) {
+  const Tokens prompt = s.width == 1 ? fresh : std::clamp(s.request.prompt_tokens - s.computed, Tokens(0), fresh);
+  const bool last = s.computed + fresh == s.length();
+  if (prompt > Tokens(0)) batch_.chunks.push_back({prompt, s.computed, s.id, last && prompt == fresh});
+  if (prompt == fresh) return;
+  for (std::int64_t k = 0; k < s.width; ++k) batch_.chunks.push_back({fresh - prompt, s.computed + prompt, s.id, last});
+}
+
+void RunningFirst::describe_plan(std::vector<PlanEntry>& out) const {
+  out.clear();
+  auto planned = planned_.begin();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    if (planned != planned_.end() && planned->id == id) {
+      out.push_back({table_[id].id, planned->fresh, planned->kind, planned->hit});
+      ++planned;
+    } else if (cohort_planned_ && table_[id].in_cohort) {
+      out.push_back({table_[id].id, Tokens(1), PlanEntry::Kind::running, Tokens(0)});
+    }
+  }
+}
+
+void RunningFirst::running_list(std::vector<RequestId>& requests, std::vector<SequenceId>& sequences) const {
+  requests.clear();
+  sequences.clear();
+  for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    requests.push_back(table_[id].id);
+    sequences.push_back(id);
+  }
+}
+
+}  // namespace blockyard::sched
