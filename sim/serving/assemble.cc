@@ -368,7 +368,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
 
-  a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
+  a.metrics.timeseries_interval = a.metrics.peak_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
   a.metrics.window_from = a.limits.warm_up;
   a.metrics.gap_threshold = gap_threshold(scenario);

@@ -82,6 +82,19 @@ void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
   }
 }
 
+// Swaps and tiers are not in use together: it is one link, over which one or the other is copied.
+void tell_copies(Assembly& a, metrics::Collector& collector) {
+  const auto tell = [&collector](cost::Direction direction, SimTime begin, SimTime end) {
+    if (direction == cost::Direction::out) {
+      collector.copies_out(begin, end);
+    } else {
+      collector.copies_in(begin, end);
+    }
+  };
+  if (a.swap_path != nullptr) a.swap_path->link().listen(tell);
+  if (a.tier_paths != nullptr) a.tier_paths->host().listen(tell);
+}
+
 RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {
   Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
   Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get(), a.clients.get());
@@ -135,6 +148,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
       control.memory_changed(now, change, piece);
     };
   }
+  tell_copies(a, collector);
   const RunEnd end = simulate(a, collector, control);
 
   metrics::Summary summary = collector.summarise();
@@ -147,14 +161,6 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   if (a.mode == ClientMode::open && end.with_delay > 0)
     clients += fmt::format("; the delays of {} requests after an answer are not used", end.with_delay);
   summary.identity.notes.insert(summary.identity.notes.begin(), std::move(clients));
-  if (a.swap_path != nullptr && summary.makespan_s > 0) {
-    const cost::HostLink& link = a.swap_path->link();
-    const auto share = [&](cost::Direction direction) {
-      return to_seconds(link.busy(direction, end.end)) / summary.makespan_s;
-    };
-    summary.swap.out_busy_share = share(cost::Direction::out);
-    summary.swap.in_busy_share = share(cost::Direction::in);
-  }
   summary.interrupted = end.interrupted;
   summary.stuck = end.stuck;
   if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);
