@@ -283,18 +283,19 @@ std::string memory(const Summary& s) {
   return table.text() + below + footnote(kMemoryDefinition);
 }
 
-std::string origin(const metrics::Identity& identity) {
+std::string origin(const metrics::Identity& identity, std::string_view read) {
   std::string text;
   for (const std::string& line : identity.provenance) text += labelled("constants", line);
   for (const std::string& line : identity.notes) text += labelled("note", line);
+  if (!read.empty()) text += labelled("note", read);
   return text.empty() ? text : "\n" + text;
 }
 
 }  // namespace
 
-std::string print_summary(const Summary& s) {
+std::string print_summary(const Summary& s, std::string_view read) {
   return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
-         swap(s.swap) + "\n" + memory(s) + origin(s.identity);
+         swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
 }
 
 }  // namespace blockyard::report

@@ -320,6 +320,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.host_blocks = Blocks(scenario.bytes("preemption.swap_space").count() / block_bytes);
     a.swap_path = std::make_unique<SwapPath>(host_link(scenario, s.gpu.spec), Bytes(block_bytes),
                                              kCopiesPerLayer * s.model.num_hidden_layers);
+    if (options.host_blocks == Blocks(0)) {
+      a.identity.notes.push_back(
+          fmt::format("preemption.swap_space holds no block of {} bytes: all victims are recomputed", block_bytes));
+    }
     options.link = a.swap_path.get();
   }
   if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
