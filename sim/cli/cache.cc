@@ -144,7 +144,10 @@ std::int64_t longest_chain(const kv::ReferenceString& references) {
   return longest;
 }
 
-double blocks_a_unit(const Options& options, const std::string& unit, const model::ModelSpec& model, Tokens block) {
+std::string unit_of(const Options& options) { return options.value_of("unit").value_or("blocks"); }
+
+double blocks_a_unit(const Options& options, const model::ModelSpec& model, Tokens block) {
+  const std::string unit = unit_of(options);
   if (unit == "blocks") return 1;
   if (unit == "tokens") return 1 / static_cast<double>(block.count());
   if (unit == "GiB") {
@@ -166,10 +169,7 @@ std::vector<std::int64_t> usual_capacities(std::int64_t contents) {
   return capacities;
 }
 
-std::vector<std::int64_t> capacities_of(const Options& options, const model::ModelSpec& model,
-                                        const kv::ReferenceString& references) {
-  const double blocks =
-      blocks_a_unit(options, options.value_of("unit").value_or("blocks"), model, references.block_size());
+std::vector<std::int64_t> capacities_of(const Options& options, double blocks, const kv::ReferenceString& references) {
   if (!options.has("capacity")) return usual_capacities(references.contents());
   std::vector<std::int64_t> capacities;
   for (const std::string& text : split(*options.value_of("capacity"))) {
@@ -260,7 +260,8 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   if (options.has("flat")) trace.references = trace.references.flattened();
   study.rules.pinned = pinned_blocks(options, trace.references.block_size());
   check_rules(options, study);
-  study.capacities = capacities_of(options, model, trace.references);
+  const double blocks = blocks_a_unit(options, model, trace.references.block_size());
+  study.capacities = capacities_of(options, blocks, trace.references);
   study.options.cost = serving::block_costs(model, trace.references.block_size(), longest_chain(trace.references));
   const kv::ReuseDistances distances(trace.references);
   const kv::CostBound bound(trace.references, study.options.cost);
@@ -272,6 +273,8 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
                            study,
                            how.answers,
                            how.salt,
+                           unit_of(options),
+                           blocks,
                            study::run_cache_study(trace.references, distances, study)};
   if (options.has("json")) {
     streams.out << cache_json(report);

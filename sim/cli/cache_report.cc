@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/cli/numbers.h"
+#include "sim/report/figures.h"
 #include "sim/report/text_table.h"
 
 namespace blockyard::cli {
@@ -19,6 +20,18 @@ double ratio(std::int64_t part, std::int64_t whole) {
 }
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 std::string capacity_text(std::int64_t capacity) { return capacity == kUnlimited ? "unlimited" : grouped(capacity); }
+
+// In the unit that was asked for.
+std::string in_unit_text(const CacheReport& report, std::int64_t capacity) {
+  if (capacity == kUnlimited) return "";
+  const double value = static_cast<double>(capacity) / report.blocks_a_unit;
+  return report.unit == "GiB" ? report::significant(value) : grouped(std::llround(value));
+}
+
+ordered_json in_unit_json(const CacheReport& report, std::int64_t capacity) {
+  if (capacity == kUnlimited) return nullptr;
+  return static_cast<double>(capacity) / report.blocks_a_unit;
+}
 
 std::vector<double> quantiles() { return {0.5, 0.9, 0.99, 1.0}; }
 
@@ -51,8 +64,16 @@ std::string depth_table(const CacheReport& report) {
 std::string result_table(const CacheReport& report) {
   const kv::ReferenceString& references = report.trace.references;
   report::TextTable table(1);
-  table.add({"policy", "capacity", "blocks found", "of all", "tokens found", "of all", "of ideal", "work saved",
-             "requests", "evictions", "stranded"});
+  const bool in_blocks = report.unit == "blocks";
+  const auto add = [&](std::vector<std::string> row, std::int64_t capacity) {
+    row.insert(row.begin() + 1, capacity_text(capacity));
+    if (!in_blocks) row.insert(row.begin() + 1, in_unit_text(report, capacity));
+    table.add(std::move(row));
+  };
+  std::vector<std::string> heading{"policy",   "capacity",   "blocks found", "of all",    "tokens found", "of all",
+                                   "of ideal", "work saved", "requests",     "evictions", "stranded"};
+  if (!in_blocks) heading.insert(heading.begin() + 1, report.unit);
+  table.add(std::move(heading));
   const kv::EvictionRow* last = nullptr;
   for (const study::CacheResult& result : report.results) {
     if (last != nullptr && last != result.policy && report.study.capacities.size() > 1) table.add({});
@@ -61,18 +82,18 @@ std::string result_table(const CacheReport& report) {
     const bool sampled = result.standard_error_blocks.has_value();
     const std::string error =
         sampled ? fmt::format(" +- {}", grouped(std::llround(*result.standard_error_blocks))) : "";
-    table.add({result.policy->name, capacity_text(result.capacity), grouped(counts.hit_blocks) + error,
-               percent(ratio(counts.hit_blocks, references.blocks())), grouped(counts.hit_tokens),
-               percent(ratio(counts.hit_tokens, references.prompt_tokens().count())),
-               percent(ratio(counts.hit_tokens, report.lru.reused_tokens())),
-               sampled ? "-" : percent(counts.hit_cost / report.bound.all()),
-               sampled ? "-" : grouped(counts.hit_requests), sampled ? "-" : grouped(counts.evictions),
-               sampled || counts.cached_blocks == 0 ? "-" : percent(counts.stranded_blocks / counts.cached_blocks)});
+    add({result.policy->name, grouped(counts.hit_blocks) + error,
+         percent(ratio(counts.hit_blocks, references.blocks())), grouped(counts.hit_tokens),
+         percent(ratio(counts.hit_tokens, references.prompt_tokens().count())),
+         percent(ratio(counts.hit_tokens, report.lru.reused_tokens())),
+         sampled ? "-" : percent(counts.hit_cost / report.bound.all()), sampled ? "-" : grouped(counts.hit_requests),
+         sampled ? "-" : grouped(counts.evictions),
+         sampled || counts.cached_blocks == 0 ? "-" : percent(counts.stranded_blocks / counts.cached_blocks)},
+        result.capacity);
   }
   table.add({});
   for (const std::int64_t capacity : report.study.capacities) {
-    table.add({"bound", capacity_text(capacity), "", "", "", "", "",
-               percent(report.bound.saved(capacity) / report.bound.all())});
+    add({"bound", "", "", "", "", "", percent(report.bound.saved(capacity) / report.bound.all())}, capacity);
   }
   return table.text();
 }
@@ -103,8 +124,10 @@ std::string rules_line(const CacheReport& report) {
 }
 
 std::string explanation(const CacheReport& report) {
+  const bool gib = report.unit == "GiB";
   std::string text =
-      "\ncapacity: blocks; found: leading blocks of a prompt that are there; of ideal: of the tokens that a cache "
+      "\ncapacity: blocks" + (gib ? fmt::format(" (GiB: of the KV of {} in bf16)", report.model) : "") +
+      "; found: leading blocks of a prompt that are there; of ideal: of the tokens that a cache "
       "without limit finds;\n"
       "requests: with at least one block found; stranded: cached blocks that no prompt reaches, as one before them is "
       "gone\n";
@@ -123,7 +146,7 @@ std::string explanation(const CacheReport& report) {
 ordered_json result_json(const CacheReport& report, const study::CacheResult& result) {
   const kv::ReferenceString& references = report.trace.references;
   const kv::CacheCounts& counts = result.counts;
-  ordered_json json{{"policy", result.policy->name}};
+  ordered_json json{{"policy", result.policy->name}, {"capacity", in_unit_json(report, result.capacity)}};
   if (result.capacity == kUnlimited) {
     json["capacity_blocks"] = nullptr;
   } else {
@@ -192,7 +215,8 @@ std::string cache_json(const CacheReport& report) {
   for (const study::CacheResult& result : report.results) results.push_back(result_json(report, result));
   ordered_json bounds = ordered_json::array();
   for (const std::int64_t capacity : report.study.capacities) {
-    bounds.push_back({{"capacity_blocks", capacity == kUnlimited ? ordered_json() : ordered_json(capacity)},
+    bounds.push_back({{"capacity", in_unit_json(report, capacity)},
+                      {"capacity_blocks", capacity == kUnlimited ? ordered_json() : ordered_json(capacity)},
                       {"hit_cost", report.bound.saved(capacity)}});
   }
   ordered_json curve = ordered_json::array();
@@ -214,6 +238,7 @@ std::string cache_json(const CacheReport& report) {
                           {"different_blocks", references.contents()},
                           {"prompt_tokens", references.prompt_tokens().count()},
                           {"model", report.model},
+                          {"unit", report.unit},
                           {"admission", kv::cache_admissions()[static_cast<std::size_t>(rules.admission)].name},
                           {"pinned_blocks", rules.pinned.count()},
                           {"quota", rules.quota > 0 ? ordered_json(rules.quota) : ordered_json()},

@@ -87,7 +87,7 @@ ExitStatus run(const Arguments& arguments, Streams streams) {
   if (options.has("json")) {
     streams.out << report::json_text(report::summary_json(result.summary));
   } else {
-    streams.out << report::print_summary(result.summary);
+    streams.out << report::print_summary(result.summary, result.read);
   }
   return status_of(result.summary, streams);
 }

@@ -11,8 +11,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <functional>
+#include <utility>
 
+#include "sim/base/busy_time.h"
 #include "sim/base/quantities.h"
 #include "sim/model/link.h"
 
@@ -22,31 +24,31 @@ enum class Direction : std::size_t { out, in };  // seen from the GPU
 
 class HostLink {
  public:
+  // Hears of each copy as it is told to begin, which may be later.
+  using Listener = std::function<void(Direction direction, SimTime begin, SimTime end)>;
+
   explicit HostLink(const model::LinkSpec& spec) : spec_(spec) {}
 
+  void listen(Listener listener) { listener_ = std::move(listener); }
   [[nodiscard]] SimTime duration(Bytes bytes, std::int64_t pieces) const;
   // A copy that may begin at `now`, or at `ready` after it; returns its end. Calls come in order of time.
   SimTime begin(Direction direction, SimTime now, Bytes bytes, std::int64_t pieces, SimTime ready = SimTime(0));
   // When a copy that is ready at `from` would begin, given those begun so far.
   [[nodiscard]] SimTime idle_from(Direction direction, SimTime from) const;
-  // Time until `now` in which it copied that way.
-  [[nodiscard]] SimTime busy(Direction direction, SimTime now) const;
+  // Time until `now`, not before the last begin(), in which it copied that way.
+  [[nodiscard]] SimTime busy(Direction direction, SimTime now) const {
+    return busy_[static_cast<std::size_t>(direction)].until(now);
+  }
 
  private:
   [[nodiscard]] std::size_t queue(Direction direction) const {
     return spec_.shared ? 0 : static_cast<std::size_t>(direction);
   }
 
-  struct Copy {
-    Direction direction;
-    SimTime begin;
-    SimTime end;
-  };
-
   model::LinkSpec spec_;
   std::array<SimTime, 2> ends_{};   // of each queue: when the last copy will have ended
-  std::array<SimTime, 2> total_{};  // of each direction: durations of all its copies
-  std::vector<Copy> in_flight_;     // as of the last begin()
+  std::array<BusyTime, 2> busy_{};  // of each direction
+  Listener listener_;
 };
 
 }  // namespace blockyard::cost

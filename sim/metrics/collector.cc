@@ -8,7 +8,11 @@ namespace {
 constexpr std::size_t kMostRows = 2'000'000;
 }  // namespace
 
-Collector::Collector(const Options& options) : options_(options), time_(options.front_end) {
+Collector::Collector(const Options& options)
+    : options_(options),
+      time_(options.front_end),
+      copied_out_(options.peak_interval),
+      copied_in_(options.peak_interval) {
   if (options.timeseries_interval > SimTime(0)) next_tick_ = options.timeseries_interval;
   next_edge_ = options.window_from > SimTime(0) ? options.window_from : options.window_to;
   time_.count_arrivals(options.window_from, options.window_to);
@@ -81,6 +85,7 @@ void Collector::finished(RecordId id, SimTime now, Tokens generated) {
 void Collector::start(SimTime now) {
   advance(now);
   first_arrival_ = start_ = now;
+  for (BusyTime* busy : {&waited_on_link_, &copied_out_, &copied_in_}) busy->restart(now);
   memory_integral_.fill(0);
   largest_free_integral_ = 0;
 }
@@ -114,7 +119,11 @@ void Collector::open_window() {
   fresh.next_tick_ = next_tick_;
   fresh.rows_cut_at_ = rows_cut_at_;
   fresh.at_row_ = at_row_;
-  fresh.at_row_ -= done();
+  fresh.at_row_ -= done(now_);
+  for (BusyTime Collector::* busy : {&Collector::waited_on_link_, &Collector::copied_out_, &Collector::copied_in_}) {
+    fresh.*busy = this->*busy;
+    (fresh.*busy).restart(now_);
+  }
   fresh.set_running(running_);
   fresh.set_waiting(waiting_);
   fresh.set_host(host_live_);
@@ -124,9 +133,10 @@ void Collector::open_window() {
 }
 
 TimeSeriesRow Collector::row(SimTime time) const {
-  Done done_since = done();
+  Done done_since = done(time);
   done_since -= at_row_;
   return {time,
+          time - (rows_.empty() ? SimTime(0) : rows_.back().time),
           running_,
           waiting_,
           memory_,
@@ -138,13 +148,15 @@ TimeSeriesRow Collector::row(SimTime time) const {
           done_since.swapped.in_bytes,
           done_since.preemptions,
           done_since.recomputed_tokens,
-          done_since.waited_on_link};
+          done_since.waited_on_link,
+          done_since.copied_out,
+          done_since.copied_in};
 }
 
 void Collector::emit_rows(SimTime now) {
   for (; next_tick_ < now && rows_.size() < kMostRows; next_tick_ += options_.timeseries_interval) {
     rows_.push_back(row(next_tick_));
-    at_row_ = done();
+    at_row_ = done(next_tick_);
   }
   if (next_tick_ < now) {
     rows_cut_at_ = next_tick_;
@@ -295,12 +307,20 @@ void Collector::summarise_state(Summary& s) const {
 void Collector::summarise_swaps(Summary& s) const {
   s.preemptions_by_swap = preemptions_by_swap_;
   s.swap.by_cause = swaps_;
-  s.swap.engine_waited_s = to_seconds(waited_on_link_);
+  s.swap.engine_waited_s = to_seconds(waited_on_link_.until(now_));
   s.swap.host_capacity = options_.host_capacity;
   if (options_.host_capacity == Bytes(0)) return;
   const auto capacity = static_cast<double>(options_.host_capacity.count());
   const auto span = static_cast<double>((now_ - start_).count());
   s.swap.host_live_mean_share = span > 0 ? static_cast<double>(host_integral_) / span / capacity : 0;
+  const auto busy = [&](const BusyTime& time) {
+    return SwapUse::Busy{static_cast<double>(time.until(now_).count()) / span, time.busiest_share(now_)};
+  };
+  s.swap.peak_interval_s = to_seconds(options_.peak_interval);
+  if (span > 0) {
+    s.swap.out_busy = busy(copied_out_);
+    s.swap.in_busy = busy(copied_in_);
+  }
   s.swap.host_live_peak_share = static_cast<double>(host_peak_.count()) / capacity;
 }
 

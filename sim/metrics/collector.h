@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/busy_time.h"
 #include "sim/base/check.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/swap_cause.h"
@@ -28,6 +29,7 @@ namespace blockyard::metrics {
 // instant included. Rows stand at the multiples of the interval; the last one stands at the end of the run.
 struct TimeSeriesRow {
   SimTime time;
+  SimTime lasted;  // the interval
   std::int64_t running = 0;
   std::int64_t waiting = 0;
   MemoryPartition memory;
@@ -40,12 +42,15 @@ struct TimeSeriesRow {
   std::int64_t preemptions = 0;
   std::int64_t recomputed_tokens = 0;
   SimTime waited_on_link;
+  SimTime copied_out;  // time in which the host link did
+  SimTime copied_in;
 };
 
 class Collector {
  public:
   struct Options {
-    SimTime timeseries_interval;  // 0 = no time series
+    SimTime timeseries_interval;      // 0 = no time series
+    SimTime peak_interval = kNever;  // of which peaks are sought of what has no size at an instant
     Slo slo;
     std::int64_t slot_bytes = 1;  // KV of one token over the whole replica
     std::int64_t capacity_slots = 0;
@@ -70,7 +75,10 @@ class Collector {
   void restored(RecordId id, SimTime stall, SimTime waiting);
   void swapped_out(SwapCause cause, Blocks blocks, Bytes bytes);
   void swapped_in(SwapCause cause, Blocks blocks, Bytes bytes);
-  void waited_on_link(SimTime time) { waited_on_link_ += time; }
+  // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in order.
+  void waits_on_link(SimTime from, SimTime until) { waited_on_link_.add(now_, from, until); }
+  void copies_out(SimTime from, SimTime until) { copied_out_.add(now_, from, until); }
+  void copies_in(SimTime from, SimTime until) { copied_in_.add(now_, from, until); }
   void recomputed(RecordId id, Tokens tokens);
   void finished(RecordId id, SimTime now, Tokens generated);
   // Of admitted requests: tokens looked up in the prefix cache and found, and both by requests that resumed.
@@ -188,6 +196,8 @@ class Collector {
     std::int64_t preemptions = 0;
     std::int64_t recomputed_tokens = 0;
     SimTime waited_on_link;
+    SimTime copied_out;
+    SimTime copied_in;
 
     Done& operator-=(const Done& other) {
       output_tokens -= other.output_tokens;
@@ -196,11 +206,21 @@ class Collector {
       preemptions -= other.preemptions;
       recomputed_tokens -= other.recomputed_tokens;
       waited_on_link -= other.waited_on_link;
+      copied_out -= other.copied_out;
+      copied_in -= other.copied_in;
       return *this;
     }
   };
-  [[nodiscard]] Done done() const {
-    return {output_tokens_, computed_tokens_, swapped_, preemptions_, recomputed_tokens_, waited_on_link_};
+  // By `time`, at which the state of now_ lasted still.
+  [[nodiscard]] Done done(SimTime time) const {
+    return {output_tokens_,
+            computed_tokens_,
+            swapped_,
+            preemptions_,
+            recomputed_tokens_,
+            waited_on_link_.until(time),
+            copied_out_.until(time),
+            copied_in_.until(time)};
   }
   [[nodiscard]] TimeSeriesRow row(SimTime time) const;
   void end(RecordId id, SimTime now, Outcome outcome);
@@ -252,7 +272,9 @@ class Collector {
   PipelineUse pipeline_;
   std::array<SwapTraffic, kSwapCauses> swaps_{};
   SwapTraffic swapped_;  // sum of swaps_
-  SimTime waited_on_link_;
+  BusyTime waited_on_link_;
+  BusyTime copied_out_;
+  BusyTime copied_in_;
   std::vector<std::int64_t> stalls_;  // ns, in the order in which they ended
   std::int64_t long_gaps_ = 0;
   std::int64_t steps_ = 0;

@@ -17,6 +17,11 @@ void append_field(fmt::memory_buffer& out, std::int64_t value) {
   append_integer(out, value);
 }
 
+void append_share(fmt::memory_buffer& out, SimTime part, SimTime whole) {
+  const double share = whole > SimTime(0) ? to_seconds(part) / to_seconds(whole) : 0;
+  fmt::format_to(fmt::appender(out), ",{:.6g}", share);
+}
+
 // A request turned away at its arrival never stood in the line.
 bool stood_in_line(const metrics::RequestRecord& record) {
   return record.outcome != metrics::Outcome::rejected || record.reason == metrics::RejectReason::ignored_by_engine;
@@ -104,7 +109,7 @@ void append_time_series_header(fmt::memory_buffer& out) {
   }
   append(out,
          ",largest_free_bytes,output_tokens,computed_tokens,host_live_bytes,swap_out_bytes,swap_in_bytes,preemptions,"
-         "recomputed_tokens,waited_on_link_s\n");
+         "recomputed_tokens,waited_on_link_s,link_out_busy_share,link_in_busy_share\n");
 }
 
 void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRow& row, std::int64_t slot_bytes) {
@@ -122,6 +127,8 @@ void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRo
   append_field(out, row.recomputed_tokens);
   out.push_back(',');
   append_seconds(out, row.waited_on_link);
+  append_share(out, row.copied_out, row.lasted);
+  append_share(out, row.copied_in, row.lasted);
   out.push_back('\n');
 }
 

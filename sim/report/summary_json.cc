@@ -113,8 +113,15 @@ ordered_json swap_json(const metrics::SwapUse& swap) {
   for (std::size_t i = 0; i < kSwapCauses; ++i) {
     add_traffic(causes[kSwapCauseNames[i]] = ordered_json::object(), swap.by_cause[i]);
   }
-  j["link"] = {{"out_busy_share", number_or_null(swap.out_busy_share)},
-               {"in_busy_share", number_or_null(swap.in_busy_share)},
+  using Busy = metrics::SwapUse::Busy;
+  const auto share = [](const std::optional<Busy>& busy, double Busy::* which) {
+    return busy ? ordered_json((*busy).*which) : ordered_json(nullptr);
+  };
+  j["link"] = {{"out_busy_share", share(swap.out_busy, &Busy::mean_share)},
+               {"in_busy_share", share(swap.in_busy, &Busy::mean_share)},
+               {"out_busy_peak_share", share(swap.out_busy, &Busy::peak_share)},
+               {"in_busy_peak_share", share(swap.in_busy, &Busy::peak_share)},
+               {"peak_interval_s", swap.out_busy ? ordered_json(swap.peak_interval_s) : ordered_json(nullptr)},
                {"engine_waited_s", swap.engine_waited_s}};
   const bool pool = swap.host_capacity > Bytes(0);
   const double live = swap.host_live_mean_share;

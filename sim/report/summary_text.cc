@@ -240,10 +240,13 @@ std::string swap(const metrics::SwapUse& swap) {
   std::string text = labelled("swap", fmt::format("{} out to the host in {} blocks, {} back in {}",
                                                   bytes(total.out_bytes), count_text(total.out_blocks.count()),
                                                   bytes(total.in_bytes), count_text(total.in_blocks.count())));
-  text +=
-      labelled("host link", fmt::format("busy {} of the time out, {} back; the engine waited {} for it",
-                                        share_text(swap.out_busy_share.value_or(0)),
-                                        share_text(swap.in_busy_share.value_or(0)), time_text(swap.engine_waited_s)));
+  const metrics::SwapUse::Busy out = swap.out_busy.value_or(metrics::SwapUse::Busy{});
+  const metrics::SwapUse::Busy in = swap.in_busy.value_or(metrics::SwapUse::Busy{});
+  text += labelled("host link", fmt::format("busy {} of the time out ({} of its busiest {}), {} back ({}); the engine "
+                                            "waited {} for it",
+                                            share_text(out.mean_share), share_text(out.peak_share),
+                                            limit_text(to_time(swap.peak_interval_s)), share_text(in.mean_share),
+                                            share_text(in.peak_share), time_text(swap.engine_waited_s)));
   return text + labelled("host pool",
                          fmt::format("{}: live {} on average, {} at its peak", bytes(swap.host_capacity),
                                      share_text(swap.host_live_mean_share), share_text(swap.host_live_peak_share)));
@@ -290,18 +293,19 @@ std::string memory(const Summary& s) {
   return table.text() + below + footnote(kMemoryDefinition);
 }
 
-std::string origin(const metrics::Identity& identity) {
+std::string origin(const metrics::Identity& identity, std::string_view read) {
   std::string text;
   for (const std::string& line : identity.provenance) text += labelled("constants", line);
   for (const std::string& line : identity.notes) text += labelled("note", line);
+  if (!read.empty()) text += labelled("note", read);
   return text.empty() ? text : "\n" + text;
 }
 
 }  // namespace
 
-std::string print_summary(const Summary& s) {
+std::string print_summary(const Summary& s, std::string_view read) {
   return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
-         pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity);
+         pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
 }
 
 }  // namespace blockyard::report

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "sim/metrics/summary.h"
 
 namespace blockyard::report {
 
-[[nodiscard]] std::string print_summary(const metrics::Summary& summary);
+// `read`: what is known of the input beside the summary's own notes, said with them.
+[[nodiscard]] std::string print_summary(const metrics::Summary& summary, std::string_view read = "");
 
 }  // namespace blockyard::report

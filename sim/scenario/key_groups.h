@@ -27,6 +27,8 @@ inline void append(Keys& keys, Keys more) {
 
 // The keys of the `workload` section.
 [[nodiscard]] Keys workload_keys(const Vocabulary& names);
+// Those of `kv_cache`, `preemption` and `admission`.
+[[nodiscard]] Keys memory_keys(const Vocabulary& names);
 // Those of `prefix_cache`, and of its tiers below the GPU.
 [[nodiscard]] Keys prefix_cache_keys(const Vocabulary& names);
 [[nodiscard]] Keys tier_keys(const Vocabulary& names);

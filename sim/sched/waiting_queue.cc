@@ -39,6 +39,13 @@ constexpr std::array kOrders{
     OrderRow{"fair", "the tenant that got the fewest tokens first (VTC, Sheng et al., OSDI 2024)", true, make<Fair>},
 };
 
+const OrderRow& row_of(std::string_view order) {
+  for (const OrderRow& row : kOrders) {
+    if (row.name == order) return row;
+  }
+  check_failed(__FILE__, __LINE__, "a name of the table", order);
+}
+
 }  // namespace
 
 NameDocs queue_orders() {
@@ -47,18 +54,10 @@ NameDocs queue_orders() {
   return docs;
 }
 
-bool arrivals_overtake(std::string_view order) {
-  for (const OrderRow& row : kOrders) {
-    if (row.name == order) return row.overtakes;
-  }
-  check_failed(__FILE__, __LINE__, "a name of the table", order);
-}
+bool arrivals_overtake(std::string_view order) { return row_of(order).overtakes; }
 
 std::unique_ptr<WaitingQueue> make_waiting_queue(std::string_view order, const QueueOptions& options) {
-  for (const OrderRow& row : kOrders) {
-    if (row.name == order) return row.make(options);
-  }
-  check_failed(__FILE__, __LINE__, "a name of the table", order);
+  return row_of(order).make(options);
 }
 
 }  // namespace blockyard::sched

@@ -214,6 +214,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.host_blocks = Blocks(scenario.bytes("preemption.swap_space").count() / block_bytes);
     a.swap_path = std::make_unique<SwapPath>(host_link(scenario, s.gpu.spec), Bytes(block_bytes),
                                              kCopiesPerLayer * s.model.num_hidden_layers);
+    if (options.host_blocks == Blocks(0)) {
+      a.identity.notes.push_back(
+          fmt::format("preemption.swap_space holds no block of {} bytes: all victims are recomputed", block_bytes));
+    }
     options.link = a.swap_path.get();
   }
   if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
@@ -263,7 +267,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.trace = requests.trace;
   a.expected_requests = requests.expected;
 
-  a.metrics.timeseries_interval = scenario.time("output.timeseries_interval");
+  a.metrics.timeseries_interval = a.metrics.peak_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
   a.metrics.window_from = a.limits.warm_up;
   a.metrics.gap_threshold = gap_threshold(scenario);

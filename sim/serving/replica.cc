@@ -152,7 +152,7 @@ SimTime Replica::start_step(SimTime now) {
     } else {
       steps_as_one_ = 1;
     }
-    collector_->waited_on_link(held);
+    if (held > SimTime(0)) collector_->waits_on_link(now, now + held);
     charge(now, batch, computing, lasts);
     record_batch(now, batch);
     charge_parts(batch, computing);

@@ -9,10 +9,11 @@
 namespace blockyard::serving {
 namespace {
 
-void note_what_was_read(const workload::TraceSource& trace, std::vector<std::string>& notes) {
-  const workload::ReadReport& r = trace.report();
-  // A trace that reads as it stands is not spoken of: its exported requests are the same workload.
-  if (r.dropped() == 0 && r.bad_rows == 0 && r.untimed == 0 && r.out_of_order == 0) return;
+bool reads_as_it_stands(const workload::ReadReport& r) {
+  return r.dropped() == 0 && r.bad_rows == 0 && r.untimed == 0 && r.out_of_order == 0;
+}
+
+std::string what_was_read(const workload::ReadReport& r) {
   std::string note = fmt::format("trace format {}: {} rows read", r.format, r.rows);
   for (std::size_t i = 0; i < workload::kDropReasons; ++i) {
     if (r.dropped_by_reason[i] > 0)
@@ -21,11 +22,12 @@ void note_what_was_read(const workload::TraceSource& trace, std::vector<std::str
   if (r.bad_rows > 0) note += fmt::format(", {} malformed and left out", r.bad_rows);
   if (r.untimed > 0) note += fmt::format(", {} without a time of their own", r.untimed);
   if (r.out_of_order > 0) note += fmt::format(", {} out of order and put back", r.out_of_order);
-  notes.push_back(std::move(note));
+  return note;
 }
 
 // Figures are of the others: with more than one in a hundred turned away they describe another workload.
-void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& summary) {
+void warn_of_rejections(const scenario::Document& scenario, const AdmissionOptions& admission,
+                        metrics::Summary& summary) {
   const auto warn = [&](metrics::RejectReason reason, const std::string& why) {
     const std::int64_t n = summary.rejected_by_reason[static_cast<std::size_t>(reason)];
     if (100 * n <= summary.arrived) return;
@@ -34,7 +36,10 @@ void warn_of_rejections(const AdmissionOptions& admission, metrics::Summary& sum
   };
   warn(metrics::RejectReason::prompt_too_long,
        fmt::format("their prompts reach engine.max_model_len = {}", admission.max_model_len.count()));
-  warn(metrics::RejectReason::never_fits, "the KV pool could never hold them (kv_cache.budget)");
+  std::string why = "the KV pool could never hold them (kv_cache.budget";
+  if (scenario.choice("kv_cache.strategy") == "contiguous") why += ", kv_cache.reservation";
+  if (admission.watermark_grains > 0) why += ", admission.watermark";
+  warn(metrics::RejectReason::never_fits, why + ")");
   warn(metrics::RejectReason::queue_full, "the queue was full (admission.max_queue)");
   warn(metrics::RejectReason::over_length, "their prompt + max_tokens exceed engine.max_model_len");
   warn(metrics::RejectReason::rate_limited, "their tenant's rate was used up (admission.rate_limit)");
@@ -80,6 +85,19 @@ void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
     const auto* store = a.tier_paths->store_link(static_cast<kv::Tier>(known - kv::kTierNames.begin()));
     work.tier_links.push_back(use(store == nullptr ? a.tier_paths->host() : *store));
   }
+}
+
+// Swaps and tiers are not in use together: it is one link, over which one or the other is copied.
+void tell_copies(Assembly& a, metrics::Collector& collector) {
+  const auto tell = [&collector](cost::Direction direction, SimTime begin, SimTime end) {
+    if (direction == cost::Direction::out) {
+      collector.copies_out(begin, end);
+    } else {
+      collector.copies_in(begin, end);
+    }
+  };
+  if (a.swap_path != nullptr) a.swap_path->link().listen(tell);
+  if (a.tier_paths != nullptr) a.tier_paths->host().listen(tell);
 }
 
 RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {
@@ -135,6 +153,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
       control.memory_changed(now, change, piece);
     };
   }
+  tell_copies(a, collector);
   const RunEnd end = simulate(a, collector, control);
 
   metrics::Summary summary = collector.summarise();
@@ -147,19 +166,15 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   if (a.mode == ClientMode::open && end.with_delay > 0)
     clients += fmt::format("; the delays of {} requests after an answer are not used", end.with_delay);
   summary.identity.notes.insert(summary.identity.notes.begin(), std::move(clients));
-  if (a.swap_path != nullptr && summary.makespan_s > 0) {
-    const cost::HostLink& link = a.swap_path->link();
-    const auto share = [&](cost::Direction direction) {
-      return to_seconds(link.busy(direction, end.end)) / summary.makespan_s;
-    };
-    summary.swap.out_busy_share = share(cost::Direction::out);
-    summary.swap.in_busy_share = share(cost::Direction::in);
-  }
   summary.interrupted = end.interrupted;
   summary.stuck = end.stuck;
-  if (a.trace != nullptr) note_what_was_read(*a.trace, summary.identity.notes);
+  std::string read;
+  if (a.trace != nullptr) {
+    read = what_was_read(a.trace->report());
+    if (!reads_as_it_stands(a.trace->report())) summary.identity.notes.push_back(std::exchange(read, {}));
+  }
   if (!end.stopped.empty()) summary.identity.notes.push_back("the run was stopped by " + end.stopped);
-  warn_of_rejections(a.admission, summary);
+  warn_of_rejections(scenario, a.admission, summary);
   note_too_long(a.admission, end.cut, summary);
   if (end.truncated > 0) {
     summary.identity.notes.push_back(fmt::format(
@@ -172,7 +187,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   for (const std::string& key : scenario.unused()) {
     summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
   }
-  return {std::move(summary), std::move(collector)};
+  return {std::move(summary), std::move(collector), std::move(read)};
 }
 
 }  // namespace blockyard::serving

@@ -30,6 +30,9 @@ struct RunControl {
 struct RunResult {
   metrics::Summary summary;
   metrics::Collector collector;  // records and time series
+  // What a trace that reads as it stands was read as; of any other the summary's notes tell. Not among them, as its
+  // exported requests are the same workload.
+  std::string read = {};
 };
 
 // Throws InputError for what is wrong with the scenario or found wrong in the trace on the way.

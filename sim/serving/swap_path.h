@@ -25,7 +25,7 @@ class SwapPath final : public sched::KvLink {
     const SimTime out = link_.idle_from(cost::Direction::out, now) + each_way;
     return link_.idle_from(cost::Direction::in, out) + each_way - now;
   }
-  [[nodiscard]] const cost::HostLink& link() const { return link_; }
+  [[nodiscard]] cost::HostLink& link() { return link_; }
 
  private:
   [[nodiscard]] Bytes bytes(const sched::Copy& copy) const { return block_bytes_ * copy.blocks.count(); }

@@ -33,7 +33,7 @@ class TierPaths final : public kv::TierLinks {
   [[nodiscard]] SimTime would_fetch(SimTime now, const kv::TierBlocks& blocks) const override;
   [[nodiscard]] SimTime would_compute(Tokens from, Tokens to) override;
 
-  [[nodiscard]] const cost::HostLink& host() const { return host_; }
+  [[nodiscard]] cost::HostLink& host() { return host_; }
   // nullptr without one.
   [[nodiscard]] const cost::HostLink* store_link(kv::Tier tier) const {
     const auto& link = stores_[static_cast<std::size_t>(tier)];

@@ -2,7 +2,6 @@
 #include "sim/base/pending_file.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,26 +11,16 @@
 #include <string>
 #include <string_view>
 
+#include "tests/temporary_folder.h"
+
 namespace blockyard {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
- public:
-  Folder() {
-    std::string pattern = (fs::temp_directory_path() / "blockyard-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] fs::path operator/(const char* name) const { return path_ / name; }
-  [[nodiscard]] std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(path_), {}); }
-
- private:
-  fs::path path_;
-};
+std::ptrdiff_t files_in(const TemporaryFolder& folder) {
+  return std::distance(fs::directory_iterator(folder.path()), {});
+}
 
 void write(const fs::path& path, std::string_view text) {
   PendingFile file(path);
@@ -47,7 +36,7 @@ std::string content(const fs::path& path) {
 }
 
 TEST_CASE("without commit nothing is left, and an older file stays") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write(folder / "a", "old");
   {
     PendingFile file(folder / "a");
@@ -55,14 +44,14 @@ TEST_CASE("without commit nothing is left, and an older file stays") {
     file.close();
   }
   CHECK(content(folder / "a") == "old");
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
   write(folder / "a", "new");
   CHECK(content(folder / "a") == "new");
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
 }
 
 TEST_CASE("a pipe is written to and stays a pipe") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -73,7 +62,7 @@ TEST_CASE("a pipe is written to and stays a pipe") {
   CHECK(std::string_view(text) == "through");
   ::close(reader);
   CHECK(fs::is_fifo(pipe));
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
 }
 
 TEST_CASE("devices stay devices") {
@@ -83,7 +72,7 @@ TEST_CASE("devices stay devices") {
 }
 
 TEST_CASE("what is open already is written where it stands, even if it is a regular file") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path path = folder / "out";
   const int out = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   REQUIRE(out >= 0);
@@ -92,17 +81,17 @@ TEST_CASE("what is open already is written where it stands, even if it is a regu
   CHECK(::pread(out, text, sizeof text, 0) == 8);  // the same file still
   CHECK(std::string_view(text) == "in place");
   ::close(out);
-  CHECK(folder.files() == 1);
+  CHECK(files_in(folder) == 1);
 }
 
 TEST_CASE("a symbolic link stays, and what it names is replaced") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write(folder / "there", "old");
   fs::create_symlink("there", folder / "link");
   write(folder / "link", "new");
   CHECK(fs::is_symlink(folder / "link"));
   CHECK(content(folder / "there") == "new");
-  CHECK(folder.files() == 2);
+  CHECK(files_in(folder) == 2);
   fs::create_symlink("later", folder / "ahead");
   write(folder / "ahead", "first");
   CHECK(fs::is_symlink(folder / "ahead"));
@@ -110,7 +99,7 @@ TEST_CASE("a symbolic link stays, and what it names is replaced") {
 }
 
 TEST_CASE("a place that cannot be written is told by its name") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path absent = folder / "absent" / "a";
   CHECK_THROWS_WITH(write(absent, ""), absent.string() + ": cannot be written: No such file or directory");
   fs::create_directory(folder / "taken");

@@ -1,12 +1,12 @@
 // blockyard cache: its JSON, its screen, and wrong usage.
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "sim/cli/dispatch.h"
+#include "tests/temporary_folder.h"
 
+using blockyard::TemporaryFolder;
 using namespace blockyard::cli;
 using Catch::Contains;
 
@@ -19,10 +19,11 @@ struct Run {
 };
 
 Run cache(Arguments arguments) {
-  const std::string file = (std::filesystem::temp_directory_path() / "blockyard_cache_cli.jsonl").string();
-  std::ofstream(file) << "{\"timestamp\":0,\"input_length\":1300,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
-                         "{\"timestamp\":1,\"input_length\":1024,\"output_length\":5,\"hash_ids\":[1,2]}\n";
-  arguments.insert(arguments.begin(), {"cache", file});
+  const TemporaryFolder folder;
+  folder.write("turns.jsonl",
+               "{\"timestamp\":0,\"input_length\":1300,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
+               "{\"timestamp\":1,\"input_length\":1024,\"output_length\":5,\"hash_ids\":[1,2]}\n");
+  arguments.insert(arguments.begin(), {"cache", (folder / "turns.jsonl").string()});
   std::ostringstream out;
   std::ostringstream err;
   const ExitStatus status = run_command_line(arguments, {out, err});
@@ -54,6 +55,21 @@ TEST_CASE("cache: capacities in tokens and in GiB of the model are blocks rounde
   const auto gib = nlohmann::json::parse(cache({"--json", "--unit", "GiB", "--capacity", "1,0.5"}).out);
   CHECK(gib["results"][0]["capacity_blocks"] == 16);
   CHECK(gib["results"][1]["capacity_blocks"] == 8);
+  CHECK(gib["unit"] == "GiB");
+  CHECK(gib["results"][1]["capacity"] == 0.5);
+  CHECK(gib["cost_bounds"][0]["capacity"] == 1.0);
+  CHECK(json["results"][0]["capacity"] == 1024.0);
+  CHECK(nlohmann::json::parse(cache({"--json", "--capacity", "unlimited"}).out)["results"][0]["capacity"].is_null());
+}
+
+TEST_CASE("cache: a unit that was asked for stands beside the blocks") {
+  const std::string gib = cache({"--unit", "GiB", "--capacity", "1,0.5,unlimited"}).out;
+  CHECK_THAT(gib, Contains("policy     GiB   capacity") && Contains("\nlru      1.000         16") &&
+                      Contains("\nlru     0.5000          8") && Contains("\nbound    1.000         16") &&
+                      Contains("\nlru              unlimited"));
+  CHECK_THAT(cache({"--unit", "tokens", "--capacity", "1535"}).out,
+             Contains("policy  tokens  capacity") && Contains("\nlru      1,024         2"));
+  CHECK_THAT(cache({"--capacity", "2"}).out, Contains("policy  capacity"));
 }
 
 TEST_CASE("cache: the engine's rule never takes the last token from the cache") {

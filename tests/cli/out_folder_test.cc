@@ -1,7 +1,5 @@
 #include "sim/cli/out_folder.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -11,61 +9,46 @@
 #include "sim/report/files.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
+#include "tests/temporary_folder.h"
 
 using namespace blockyard;
 using namespace blockyard::cli;
 namespace fs = std::filesystem;
 
-namespace {
-
-// A folder of its own that goes with the object.
-struct Here {
-  fs::path top = fs::temp_directory_path() / ("blockyard-out-folder-test-" + std::to_string(::getpid()));
-  Here() {
-    fs::remove_all(top);
-    fs::create_directories(top);
-  }
-  Here(const Here&) = delete;
-  Here& operator=(const Here&) = delete;
-  ~Here() { fs::remove_all(top); }
-};
-
-}  // namespace
-
 TEST_CASE("the folder is made with those above it, and may be there already") {
-  const Here here;
+  const TemporaryFolder here;
   {
-    const OutFolder folder(here.top / "a/b");
-    CHECK(folder.path() == here.top / "a/b");
-    CHECK(fs::is_directory(here.top / "a/b"));
-    std::ofstream(here.top / "a/b/file") << "x";
-    CHECK_NOTHROW(OutFolder(here.top / "a/b"));
+    const OutFolder folder(here / "a/b");
+    CHECK(folder.path() == here / "a/b");
+    CHECK(fs::is_directory(here / "a/b"));
+    std::ofstream(here / "a/b/file") << "x";
+    CHECK_NOTHROW(OutFolder(here / "a/b"));
   }
-  CHECK(fs::exists(here.top / "a/b/file"));
+  CHECK(fs::exists(here / "a/b/file"));
 }
 
 TEST_CASE("a folder that could not be made is no fault of the input") {
-  const Here here;
-  std::ofstream(here.top / "file") << "x";
-  CHECK_THROWS_AS(OutFolder(here.top / "file"), WriteError);
-  CHECK_THROWS_AS(OutFolder(here.top / "file/below"), WriteError);
+  const TemporaryFolder here;
+  std::ofstream(here / "file") << "x";
+  CHECK_THROWS_AS(OutFolder(here / "file"), WriteError);
+  CHECK_THROWS_AS(OutFolder(here / "file/below"), WriteError);
   CHECK_THROWS_AS(OutFolder(""), WriteError);
   const std::string too_long(300, 'x');
-  CHECK_THROWS_AS(OutFolder(here.top / "new" / too_long), WriteError);
-  CHECK_FALSE(fs::exists(here.top / "new"));
+  CHECK_THROWS_AS(OutFolder(here / "new" / too_long), WriteError);
+  CHECK_FALSE(fs::exists(here / "new"));
 }
 
 TEST_CASE("folders that nothing was put into go again, and only those that were made") {
-  const Here here;
-  fs::create_directories(here.top / "before");
+  const TemporaryFolder here;
+  fs::create_directories(here / "before");
   {
-    const OutFolder folder(here.top / "before/a/b/");
+    const OutFolder folder(here / "before/a/b/");
   }
-  CHECK(fs::is_empty(here.top / "before"));
+  CHECK(fs::is_empty(here / "before"));
   {
-    const OutFolder folder(here.top / "before");
+    const OutFolder folder(here / "before");
   }
-  CHECK(fs::exists(here.top / "before"));
+  CHECK(fs::exists(here / "before"));
 }
 
 TEST_CASE("labels become names that need no quoting, each its own") {
@@ -81,17 +64,17 @@ TEST_CASE("labels become names that need no quoting, each its own") {
 }
 
 TEST_CASE("what is read is not written over, whatever it is called") {
-  const Here here;
-  std::ofstream(here.top / "t.csv") << "arrival_s,prompt_tokens,output_tokens\n";
-  fs::create_symlink(here.top / "t.csv", here.top / "requests.csv");
+  const TemporaryFolder here;
+  std::ofstream(here / "t.csv") << "arrival_s,prompt_tokens,output_tokens\n";
+  fs::create_symlink(here / "t.csv", here / "requests.csv");
   const scenario::Document document =
       scenario::parse("model: llama-3-8b\nhardware: {gpu: l4}\nworkload: {trace: {file: t.csv}}\n", "s.yaml",
-                      serving::scenario_schema(fs::path(BLOCKYARD_SOURCE_DIR) / "configs"), {}, here.top);
-  const Paths inputs = inputs_of(here.top / "s.yaml", document);
-  CHECK(std::ranges::find(inputs, here.top / "t.csv") != inputs.end());
-  CHECK_THROWS_AS(refuse_inputs("--out", report::report_paths(here.top), inputs), InputError);
-  CHECK_THROWS_AS(refuse_inputs("--out", {here.top / "../" / here.top.filename() / "t.csv"}, inputs), InputError);
-  CHECK_NOTHROW(refuse_inputs("--out", report::report_paths(here.top / "other"), inputs));
+                      serving::scenario_schema(fs::path(BLOCKYARD_SOURCE_DIR) / "configs"), {}, here.path());
+  const Paths inputs = inputs_of(here / "s.yaml", document);
+  CHECK(std::ranges::find(inputs, here / "t.csv") != inputs.end());
+  CHECK_THROWS_AS(refuse_inputs("--out", report::report_paths(here.path()), inputs), InputError);
+  CHECK_THROWS_AS(refuse_inputs("--out", {here / "../" / here.path().filename() / "t.csv"}, inputs), InputError);
+  CHECK_NOTHROW(refuse_inputs("--out", report::report_paths(here / "other"), inputs));
   // Whether a key was looked at by a run is not for this to say.
   const std::vector<std::string> unused = document.unused();
   CHECK(std::ranges::find(unused, "workload.trace.file") != unused.end());

@@ -56,6 +56,41 @@ class TheProgram(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("TTFT", done.stdout)
 
+    def test_what_a_trace_was_read_as_is_said_on_the_screen_and_not_in_the_files(self):
+        self.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n0,10,5\n1,10,5\n")
+        text = SCENARIO[:SCENARIO.index("workload:")] + "workload: {trace: {file: t.csv}}\n" + SCENARIO[SCENARIO.index("engine:"):]
+        traced = self.write("traced.yaml", text)
+        done = blockyard("run", traced, "--out", self.folder / "out")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("note        trace format blockyard: 2 rows read\n", done.stdout)
+        self.assertNotIn("rows read", (self.folder / "out" / "summary.json").read_text())
+        self.assertNotIn("rows read", blockyard("run", self.scenario).stdout)
+        self.write("t.csv", "arrival_s,prompt_tokens,output_tokens\n1,10,5\n0,10,5\n")
+        done = blockyard("run", traced, "--out", self.folder / "out")
+        self.assertEqual(done.stdout.count("2 rows read, 1 out of order"), 1, done.stdout)
+        self.assertIn("2 rows read, 1 out of order", (self.folder / "out" / "summary.json").read_text())
+
+    def test_memory_that_is_never_enough_is_told_with_all_that_made_it_small(self):
+        def said(*settings):
+            settings = [word for setting in ("kv_cache.budget=80 blocks", *settings) for word in ("--set", setting)]
+            done = blockyard("run", self.scenario, *settings)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return " ".join(done.stdout.split())
+        self.assertIn("could never hold them (kv_cache.budget, admission.watermark):", said("admission.watermark=78 blocks"))
+        self.assertIn("could never hold them (kv_cache.budget, kv_cache.reservation):", said("kv_cache.strategy=contiguous"))
+        note = "preemption.swap_space holds no block of 2097152 bytes: all victims are recomputed"
+        self.assertIn(note, said("preemption.mode=swap", "preemption.swap_space=2 MB"))
+        self.assertNotIn(note, said("preemption.mode=swap", "preemption.swap_space=2 MiB"))
+
+    def test_links_are_of_this_world(self):
+        for setting in ("bandwidth=1e-15 GB/s", "bandwidth=999 kB/s", "bandwidth=0 GB/s", "copy_overhead=1 s",
+                        "latency=1 min"):
+            key, value = setting.split("=")
+            done = blockyard("run", self.scenario, "--set", "preemption.mode=swap", "--set", f"hardware.links.host.{setting}")
+            self.assertEqual(done.returncode, 2, setting)
+            self.assertIn(f"hardware.links.host.{key}: expected", done.stderr)
+            self.assertIn(f'found "{value}"', done.stderr)
+
     def test_json_is_all_there_is_on_out(self):
         done = blockyard("run", self.scenario, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -181,6 +181,9 @@ TEST_CASE("a row of the time series gives every state in bytes, and they add up 
     row.largest_free_slots = *rc::gen::inRange(0, 1'000'000);
     row.output_tokens = *rc::gen::inRange(0, 1'000'000);
     row.computed_tokens = *rc::gen::inRange(0, 1'000'000);
+    row.lasted = SimTime(*rc::gen::inRange<std::int64_t>(1, 1'000'000'000'000));
+    row.copied_out = SimTime(*rc::gen::inRange<std::int64_t>(0, row.lasted.count() + 1));
+    row.copied_in = row.lasted;
     const std::int64_t slot_bytes = *rc::gen::inRange(1, 1'000'000);
 
     fmt::memory_buffer buffer;
@@ -209,6 +212,9 @@ TEST_CASE("a row of the time series gives every state in bytes, and they add up 
     RC_ASSERT(std::stoll(of("largest_free_bytes")) == row.largest_free_slots * slot_bytes);
     RC_ASSERT(std::stoll(of("output_tokens")) == row.output_tokens);
     RC_ASSERT(std::stoll(of("computed_tokens")) == row.computed_tokens);
+    const double out = to_seconds(row.copied_out) / to_seconds(row.lasted);
+    RC_ASSERT(std::abs(std::stod(of("link_out_busy_share")) - out) <= 1e-6 * out);
+    RC_ASSERT(of("link_in_busy_share") == "1");
   }));
 }
 

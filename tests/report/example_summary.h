@@ -63,8 +63,9 @@ inline metrics::Summary example_summary() {
   s.swap.host_capacity = Bytes(8'000);
   s.swap.host_live_mean_share = 0.125;
   s.swap.host_live_peak_share = 0.625;
-  s.swap.out_busy_share = 0.25;
-  s.swap.in_busy_share = 0.1875;
+  s.swap.out_busy = {0.25, 0.625};
+  s.swap.in_busy = {0.1875, 0.5};
+  s.swap.peak_interval_s = 1;
   s.swap.engine_waited_s = 0.4375;
   s.gap_threshold = SimTime(250'000'000);
   s.gaps_over_threshold = 17;

@@ -1,7 +1,6 @@
 #include "sim/report/files.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -16,29 +15,12 @@
 #include "sim/report/summary_json.h"
 #include "tests/report/example_summary.h"
 #include "tests/report/lines.h"
+#include "tests/temporary_folder.h"
 
 namespace blockyard::report {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder of its own for each test, gone at its end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "blockyard-report-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string content(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -83,7 +65,7 @@ std::string message_of_failure(const fs::path& dir, const metrics::Collector& co
 }
 
 TEST_CASE("three files, whole, in a folder that is made for them") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path dir = folder.path() / "runs" / "first";
   const metrics::Collector collector = collector_of(31);
   write_reports(dir, example_summary(), collector);
@@ -102,7 +84,7 @@ TEST_CASE("three files, whole, in a folder that is made for them") {
 }
 
 TEST_CASE("files larger than any buffer come out whole, in order of arrival") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_reports(folder.path(), example_summary(), collector_of(40'000));
   const std::vector<std::string> requests = lines_of(content(folder.path() / "requests.csv"));
   REQUIRE(requests.size() == 40'001U);
@@ -113,7 +95,7 @@ TEST_CASE("files larger than any buffer come out whole, in order of arrival") {
 }
 
 TEST_CASE("a second run takes the place of the first") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_reports(folder.path(), example_summary(), collector_of(20));
   write_reports(folder.path(), example_summary(), collector_of(10));
   CHECK(lines_of(content(folder.path() / "requests.csv")).size() == 11U);
@@ -121,7 +103,7 @@ TEST_CASE("a second run takes the place of the first") {
 }
 
 TEST_CASE("the files in a folder are of one run: memory.csv goes where the run writes none") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.path() / "memory.csv";
   {
     MemoryCsv changes(folder.path());
@@ -135,7 +117,7 @@ TEST_CASE("the files in a folder are of one run: memory.csv goes where the run w
 }
 
 TEST_CASE("memory.csv stays where the run that would replace it fails") {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.path() / "memory.csv") << "of before";
   fs::create_directory(folder.path() / "summary.json");
   message_of_failure(folder.path(), collector_of(3));
@@ -143,7 +125,7 @@ TEST_CASE("memory.csv stays where the run that would replace it fails") {
 }
 
 TEST_CASE("what a run has left is removed, and nothing else") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path dir = folder.path() / "variant";
   write_reports(dir, example_summary(), collector_of(3));
   std::ofstream(dir / "notes.txt") << "mine";
@@ -156,7 +138,7 @@ TEST_CASE("what a run has left is removed, and nothing else") {
 }
 
 TEST_CASE("a comparison is two files of its own") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::vector<Variant> variants{{"a", example_summary()}, {"b", example_summary()}};
   write_comparison(folder.path(), variants);
   CHECK(names_in(folder.path()) == std::set<std::string>{"comparison.csv", "comparison.json"});
@@ -165,7 +147,7 @@ TEST_CASE("a comparison is two files of its own") {
 }
 
 TEST_CASE("a folder that is a file, or below one, is said with its path") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.path() / "taken";
   std::ofstream(file) << "mine";
   for (const fs::path& dir : {file, file / "below"}) {
@@ -177,7 +159,7 @@ TEST_CASE("a folder that is a file, or below one, is said with its path") {
 }
 
 TEST_CASE("a folder in a file's place: nothing is written, nothing is left") {
-  const Folder folder;
+  const TemporaryFolder folder;
   fs::create_directory(folder.path() / "summary.json");
   const std::string message = message_of_failure(folder.path(), collector_of(3));
   CHECK(message == (folder.path() / "summary.json").string() + ": cannot be written: Is a directory");
@@ -205,7 +187,7 @@ class FullDisk {
 };
 
 TEST_CASE("a disk that fills up leaves the files of the run before, and no part of the new ones") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const metrics::Collector first = collector_of(10);
   const metrics::Collector second = collector_of(40'000);
   write_reports(folder.path(), example_summary(), first);
@@ -223,7 +205,7 @@ TEST_CASE("a disk that fills up leaves the files of the run before, and no part 
 }
 
 TEST_CASE("every file that is written is one of those that are said to be") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_reports(folder.path(), example_summary(), collector_of(3));
   write_comparison(folder.path(), {});
   std::vector<fs::path> said = report_paths(folder.path());

@@ -1,11 +1,11 @@
 #include "sim/report/memory_csv.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "tests/temporary_folder.h"
 
 using namespace blockyard;
 using namespace blockyard::report;
@@ -23,7 +23,8 @@ std::string text_of(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("a row for each change of the pool, in bytes, once the file is put in place") {
-  const fs::path folder = fs::temp_directory_path() / ("blockyard-memory-csv-" + std::to_string(::getpid()));
+  const TemporaryFolder top;
+  const fs::path folder = top / "new";
   {
     MemoryCsv file(folder);
     MemoryChange change{MemoryOperation::admit, RequestId{7}, Tokens(5), {}};
@@ -38,5 +39,4 @@ TEST_CASE("a row for each change of the pool, in bytes, once the file is put in 
         "t_s,request,operation,slots,live_bytes,cached_bytes,reserved_bytes,over_reserved_bytes,tail_bytes,"
         "padding_bytes,external_bytes,free_bytes\n"
         "1.5,7,admit,5,500,0,0,0,0,0,0,1100\n");
-  fs::remove_all(folder);
 }

@@ -1,38 +1,15 @@
 // A story out of a run's files, and what is said where they are not as they should be.
 #include "sim/report/story.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "sim/base/diagnostics.h"
 #include "sim/report/csv.h"
+#include "tests/temporary_folder.h"
 
 namespace blockyard::report {
 namespace {
-
-class Folder {
- public:
-  Folder() {
-    static int made = 0;
-    path_ = std::filesystem::temp_directory_path() / fmt::format("blockyard-story-{}-{}", ::getpid(), made++);
-    std::filesystem::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  void write(const char* name, const std::string& text) const { std::ofstream(path_ / name) << text; }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // "fields up to recomputed_tokens" and nothing in any bucket, but for one.
 std::string row(const std::string& fields, metrics::TimeBucket bucket, const std::string& seconds) {
@@ -44,7 +21,7 @@ std::string row(const std::string& fields, metrics::TimeBucket bucket, const std
 }
 
 // Request 0 runs from 0 to 10 s; 1 arrives at 1 s, waits behind 2 and at the head, is preempted for 0.
-void fill(const Folder& folder) {
+void fill(const TemporaryFolder& folder) {
   using B = metrics::TimeBucket;
   folder.write("requests.csv", requests_header() +
                                    row("0,0,1000,101,finished,,0,0.5,0.1,10,0,0,0", B::decode_own, "10") +
@@ -69,7 +46,7 @@ void fill(const Folder& folder) {
                "10,finished,0,,\n");
 }
 
-std::string error_of(const Folder& folder) {
+std::string error_of(const TemporaryFolder& folder) {
   try {
     (void)read_run_files(folder.path());
   } catch (const InputError& error) {
@@ -79,7 +56,7 @@ std::string error_of(const Folder& folder) {
 }
 
 TEST_CASE("a story: the line, who held the memory, the preemption and for whom") {
-  const Folder folder;
+  const TemporaryFolder folder;
   fill(folder);
   const RunFiles files = read_run_files(folder.path());
   const Story s = stories_of(files, {1}).front();
@@ -136,7 +113,7 @@ std::string row_of(const std::string& fields, const std::map<metrics::TimeBucket
 TEST_CASE("a request stands in the line from the first step that can see it, and not before") {
   using B = metrics::TimeBucket;
   // Request 1 arrives at 1 s, is with the engine at 1.25 s, seen by the step at 1.75 s, and waits behind 0 until 3 s.
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("requests.csv", requests_header() +
                                    row("0,0,1000,1,finished,,2,2.5,,2.5,0,0,0", B::queue_seat_head, "2.5") +
                                    row_of("1,1,500,1,finished,,2,2.5,,2.5,0,0,0", {{B::front_end, "0.25"},
@@ -165,7 +142,7 @@ TEST_CASE("a request stands in the line from the first step that can see it, and
 
 TEST_CASE("one whose client leaves, and holders whose outputs are unknown") {
   using B = metrics::TimeBucket;
-  const Folder folder;
+  const TemporaryFolder folder;
   folder.write("requests.csv", requests_header() + row("0,0,1000,,unfinished,,0,0.5,,,0,0,0", B::decode_own, "") +
                                    row("1,0,200,11,finished,,0,1,0.1,11,0,0,0", B::decode_own, "11") +
                                    row("2,1,500,,timed_out,,,,,,0,0,0", B::queue_kv_memory_head, "5"));
@@ -194,7 +171,7 @@ TEST_CASE("one whose client leaves, and holders whose outputs are unknown") {
 }
 
 TEST_CASE("the worst by each figure, and one that has not ended") {
-  const Folder folder;
+  const TemporaryFolder folder;
   fill(folder);
   const RunFiles files = read_run_files(folder.path());
   CHECK(worst(files, 2, WorstBy::e2e) == std::vector<std::size_t>{0, 1});
@@ -209,7 +186,7 @@ TEST_CASE("the worst by each figure, and one that has not ended") {
 }
 
 TEST_CASE("what is missing or damaged is told with its place and the remedy") {
-  const Folder folder;
+  const TemporaryFolder folder;
   CHECK_THAT(error_of(folder), Catch::Contains("requests.csv: cannot be read") && Catch::Contains("--out"));
   fill(folder);
   std::filesystem::remove(folder.path() / "events.csv");

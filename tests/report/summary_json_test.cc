@@ -78,6 +78,9 @@ TEST_CASE("every documented key is there, with the figure that it names") {
   is("/swap/by_cause/tail/in_blocks", 1);
   is("/swap/by_cause/more/out_bytes", 0);
   is("/swap/link/out_busy_share", 0.25);
+  is("/swap/link/out_busy_peak_share", 0.625);
+  is("/swap/link/in_busy_peak_share", 0.5);
+  is("/swap/link/peak_interval_s", 1.0);
   is("/swap/link/engine_waited_s", 0.4375);
   is("/swap/host/capacity_bytes", 8'000);
   is("/swap/host/live/peak_share", 0.625);

@@ -65,7 +65,8 @@ stalls      10 (preempted again before it is over, it is one), 0.002447 for 1,00
             3.500 s in all: 1.250 s waiting, 2.250 s restoring
 token gaps  17 of 4,067,800 longer than 250 ms
 swap        4.883 KiB out to the host in 5 blocks, 3.906 KiB back in 4
-host link   busy 25.0 % of the time out, 18.8 % back; the engine waited 437.5 ms for it
+host link   busy 25.0 % of the time out (62.5 % of its busiest 1 s), 18.8 % back (50.0 %); the
+            engine waited 437.5 ms for it
 host pool   7.812 KiB: live 12.5 % on average, 62.5 % at its peak
 
 memory: 60.00 GiB for KV     mean    GiB         peak    GiB

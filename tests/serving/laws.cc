@@ -270,12 +270,18 @@ class Laws {
     expect(0 <= s_.swap.host_live_mean_share && s_.swap.host_live_mean_share <= s_.swap.host_live_peak_share + 1e-12 &&
                s_.swap.host_live_peak_share <= 1,
            "host pool: live {} on average, {} at its peak", s_.swap.host_live_mean_share, s_.swap.host_live_peak_share);
-    const double out = s_.swap.out_busy_share.value_or(0);
-    const double in = s_.swap.in_busy_share.value_or(0);
+    const auto busy_out = s_.swap.out_busy.value_or(metrics::SwapUse::Busy{});
+    const auto busy_in = s_.swap.in_busy.value_or(metrics::SwapUse::Busy{});
+    const double out = busy_out.mean_share;
+    const double in = busy_in.mean_share;
     const double both = scenario_.boolean("hardware.links.host.shared") ? out + in : std::max(out, in);
     expect(out >= 0 && in >= 0 && both <= 1 + 1e-12, "the link is busy {} out, {} in", out, in);
     expect((out > 0) == (all.out_blocks > Blocks(0)) || !whole(), "{} blocks out, busy {}", all.out_blocks.count(),
            out);
+    for (const metrics::SwapUse::Busy& busy : {busy_out, busy_in}) {
+      expect(busy.mean_share <= busy.peak_share + 1e-12 && busy.peak_share <= 1 + 1e-12,
+             "the link is busy {} of the time, {} at most", busy.mean_share, busy.peak_share);
+    }
     expect(s_.swap.engine_waited_s <= s_.makespan_s + 1e-9, "waited {} s for the link in {} s", s_.swap.engine_waited_s,
            s_.makespan_s);
   }
@@ -318,6 +324,8 @@ class Laws {
     std::int64_t preemptions = 0;
     std::int64_t recomputed = 0;
     SimTime waited;
+    SimTime copied_out;
+    double most_out = 0;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const metrics::TimeSeriesRow& row = rows[i];
       const std::int64_t time = std::min(end_, static_cast<std::int64_t>(i + 1) * interval);
@@ -333,6 +341,11 @@ class Laws {
       preemptions += row.preemptions;
       recomputed += row.recomputed_tokens;
       waited += row.waited_on_link;
+      copied_out += row.copied_out;
+      if (row.lasted > SimTime(0)) most_out = std::max(most_out, to_seconds(row.copied_out) / to_seconds(row.lasted));
+      expect(row.lasted >= SimTime(0) && std::max({row.waited_on_link, row.copied_out, row.copied_in}) <= row.lasted,
+             "row {} of {} ns: waited {}, copied {} out and {} in", i, row.lasted.count(), row.waited_on_link.count(),
+             row.copied_out.count(), row.copied_in.count());
       expect(row.host_live >= Bytes(0) && row.host_live <= s_.swap.host_capacity, "row {}: {} bytes on the host", i,
              row.host_live.count());
     }
@@ -343,6 +356,10 @@ class Laws {
     expect(preemptions == s_.preemptions && recomputed == s_.recomputed_tokens, "rows have {} preemptions, {} tokens",
            preemptions, recomputed);
     expect(to_seconds(waited) == s_.swap.engine_waited_s, "rows have {} ns of waiting on the link", waited.count());
+    if (!s_.swap.out_busy) return;
+    expect(std::abs(to_seconds(copied_out) - s_.swap.out_busy->mean_share * s_.makespan_s) <= 1e-9 * s_.makespan_s &&
+               std::abs(most_out - s_.swap.out_busy->peak_share) <= 1e-9,
+           "rows have {} ns of copies out, {} at most", copied_out.count(), most_out);
   }
 
   const Summary& s_;

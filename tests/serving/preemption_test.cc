@@ -68,8 +68,17 @@ TEST_CASE("a victim that is swapped holds the step up, on its way out and back")
     CHECK(s.recomputed_tokens == 0);
     CHECK(s.swap.total() == metrics::SwapTraffic{Blocks(50), Bytes(50LL << 21), Blocks(50), Bytes(50LL << 21)});
     CHECK(s.swap.engine_waited_s == Approx(0.002).epsilon(1e-12));
-    CHECK(*s.swap.out_busy_share == Approx(0.001 / 7.992).epsilon(1e-12));
-    CHECK(*s.swap.in_busy_share == Approx(0.001 / 7.992).epsilon(1e-12));
+    CHECK(s.swap.out_busy->mean_share == Approx(0.001 / 7.992).epsilon(1e-12));
+    CHECK(s.swap.in_busy->mean_share == Approx(0.001 / 7.992).epsilon(1e-12));
+    // Every 5 ms: out from 10 to 11 ms, back from 4,001 to 4,002 ms.
+    CHECK(s.swap.out_busy->peak_share == Approx(0.2).epsilon(1e-12));
+    CHECK(s.swap.in_busy->peak_share == Approx(0.2).epsilon(1e-12));
+    const auto rows = result.collector.time_series();
+    CHECK(rows[1].copied_out == SimTime(0));
+    CHECK(rows[2].copied_out == milliseconds(1));
+    CHECK(rows[2].waited_on_link == milliseconds(1));
+    CHECK(rows[800].copied_in == milliseconds(1));
+    CHECK(rows[800].copied_out == SimTime(0));
     // 2,048 blocks of host memory, 50 of them live from 10 to 4,001 ms.
     CHECK(s.swap.host_live_mean_share == Approx(50.0 / 2048 * (4'001 - 10) / 7'992).epsilon(1e-12));
     CHECK(s.swap.host_live_peak_share == 50.0 / 2048);
