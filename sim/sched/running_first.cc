@@ -5,6 +5,14 @@
 #include <utility>
 
 namespace blockyard::sched {
+namespace {
+
+QueueOptions with_prefixes(QueueOptions options, CachedPrefixes& prefixes) {
+  options.prefixes = &prefixes;
+  return options;
+}
+
+}  // namespace
 
 RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring)
     : options_(options),
@@ -18,7 +26,7 @@ RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& me
                      (host_ != nullptr && host_->overlap())),
       cohorts_(options.fast_forward && options.batches_under_way == 1),
       running_(table_),
-      waiting_(make_waiting_queue(options.queue_order, options.queue)) {
+      waiting_(make_waiting_queue(options.queue_order, with_prefixes(options.queue, *this))) {
   CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost_ != nullptr,
             "victim {} without a restore cost", options.victim);
   if (options.batches_under_way == 1) return;
@@ -59,6 +67,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
     plan_by_walk(now);
   }
   head_waits_for_ = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
+  waiting_->look_again();
   if (!short_of_memory_) admit_waiting();
   describe_batch();
   describe_line(batch_);
@@ -204,114 +213,9 @@ void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
   table_[id].last_token = now;  // a member of the cohort got its last token when the step before ended, which is now
 }
 
-void RunningFirst::admit_waiting() {
-  bool refused = false;
-  if (closed_to_admission()) {
-    head_waits_for_ = QueueCause::seat;
-    head_blocked_ = false;
-    return;
-  }
-  while (waiting_->size() > 0 && budget_ > Tokens(0) && seats_for_head()) {
-    Waiting& head = waiting_->front();
-    if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
-    const SequenceId id = head.sequence;
-    Sequence& s = table_[id];
-    const bool has_kv = s.kept > Tokens(0) || s.saved > Tokens(0);
-    // What samples wrote beyond the prompt is not found again.
-    const Tokens asked = s.width == 1 ? s.length() : std::min(s.length(), s.request.prompt_tokens + Tokens(1));
-    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, asked);
-    const Tokens start = has_kv ? std::max(s.kept, s.saved) : hit;
-    Tokens n = s.length() - start;
-    const Tokens threshold = options_.long_prefill_token_threshold;
-    if (threshold > Tokens(0)) n = std::min(n, threshold);
-    refused = true;  // unless all that follows goes well
-    head_waits_for_ = QueueCause::token_budget;
-    if (!options_.chunked_prefill && s.work(start, start + n) > budget_) break;
-    n = s.affordable(start, n, budget_);
-    if (n <= Tokens(0)) break;
-    head_waits_for_ = QueueCause::kv_memory;
-    if (s.ready > now_) break;
-    // While it is copied back it holds room for one token more, so that it can go on then.
-    const bool fetches = hit > Tokens(0) && memory_->prefix_comes_later(id);
-    const bool later = fetches || (s.saved > Tokens(0) && host_->overlap());
-    if (!gates_open(id, s) || take_memory(id, s, start + (later ? Tokens(1) : n)) != kv::Grant::granted) {
-      if (running_.size() == 0 && holder_ != SequenceId::none && holder_ != id) {
-        beneficiary_ = s.id;
-        shed(holder_, memory_->total_grains(), SwapCause::more);  // nobody else would ever make room
-        continue;
-      }
-      if (memory_->refused_although_free() && !head.refusal_counted) {
-        head.refusal_counted = true;
-        ++batch_.refused_although_free;
-      }
-      break;
-    }
-    refused = false;
-    if (!s.admitted) {
-      batch_.admitted.push_back(s.id);
-    } else {
-      s.stall_waiting += now_ - s.waits_since;
-      if (s.saved == Tokens(0)) batch_.resumed.push_back(s.id);
-    }
-    s.computed = start;
-    if (has_kv) {
-      bring_back(id);
-    } else {
-      batch_.looked_up += asked.count();
-      batch_.hit += hit.count();
-    }
-    if (s.admitted && !has_kv) {
-      batch_.looked_up_resumed += asked.count();
-      batch_.hit_resumed += hit.count();
-    }
-    waiting_->pop_front();
-    running_.append(id);
-    prefilling_.push_back(id);
-    if (fetches) {
-      s.ready = memory_->prefix_arrives(id);
-      batch_.fetching.push_back(s.id);
-    }
-    if (later) {
-      s.admitted = true;
-      continue;
-    }
-    planned_.push_back({id, n, s.admitted ? PlanEntry::Kind::resumed : PlanEntry::Kind::admitted, hit});
-    budget_ -= s.work(start, start + n);
-  }
-  if (!refused && budget_ <= Tokens(0)) head_waits_for_ = QueueCause::token_budget;
-  head_blocked_ = refused && planned_.empty();
-}
-
-SequenceId RunningFirst::open_sequence(const Waiting& waiting) {
-  const SequenceId id = table_.add();
-  Sequence& s = table_[id];
-  s.id = waiting.id;
-  s.request = waiting.request;
-  memory_->belongs(id, s.id);
-  s.need = need_of(waiting.request, options_.max_model_len);
-  s.need.request = waiting.id;
-  s.width = waiting.request.samples;
-  s.output = s.need.true_end - s.need.prompt + Tokens(1);
-  return id;
-}
-
-// Tests at admission only, against the demand of the whole known sequence. The allocation itself still takes no more
-// than the chunk.
-bool RunningFirst::gates_open(SequenceId id, const Sequence& s) const {
-  if (options_.watermark_grains == 0 && !options_.reserve_full_isl) return true;
-  const Tokens whole = std::min(s.length(), options_.max_model_len);
-  const std::int64_t demand =
-      s.kept > Tokens(0) ? memory_->demand(id, whole) : memory_->admission_demand(id, s.need, whole);
-  return memory_->available() - demand >= options_.watermark_grains;
-}
-
 // What beams let go may let the head in.
 void RunningFirst::choose_parents() {
   if (memory_->choose_parents() > Blocks(0)) head_blocked_ = false;
-}
-
-bool RunningFirst::seats_for_head() const {
-  return running_.seats() + waiting_->front().request.samples <= options_.max_num_seqs;
 }
 
 const StepOutcome& RunningFirst::complete(SimTime now) {
@@ -424,8 +328,8 @@ bool RunningFirst::plain_step(Batch& batch) {
   const bool room_for_head = waiting_->size() > 0 && !closed_to_admission() && seats_for_head() &&
                              Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
   if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
-  if (room_for_head && memory_->admission_changed(waiting_->front().sequence)) {
-    // The blocks just published, or evicted, may let the head in.
+  if (waiting_->look_again() || (room_for_head && memory_->admission_changed(waiting_->front().sequence))) {
+    // The blocks just published, or evicted, may let the head in, or another one to the head.
     cohort_grown_ = true;
     head_blocked_ = false;
     return false;

@@ -63,7 +63,7 @@ struct RunningFirstOptions {
   Tokens tail_blocks{0};  // > 0: victims lose only their last blocks, of so many tokens
 };
 
-class RunningFirst final : public Scheduler {
+class RunningFirst final : public Scheduler, private CachedPrefixes {
  public:
   RunningFirst(const RunningFirstOptions& options, kv::Allocator& memory, Restoring restoring = {});
 
@@ -93,6 +93,10 @@ class RunningFirst final : public Scheduler {
   };
 
   [[nodiscard]] Tokens wanted(const Sequence& s) const;
+  // What a waiting sequence asks the prefix cache for.
+  [[nodiscard]] static Tokens asked(const Sequence& s);
+  Tokens cached_prefix(Waiting& waiting) override;
+  [[nodiscard]] std::uint64_t changes() const override { return memory_->prefix_changes() + changes_of_kept_; }
   // Part A on sums; false if this step needs the walk (then nothing has changed).
   bool plan_by_sums(SimTime now);
   bool grow_all();
@@ -161,6 +165,7 @@ class RunningFirst final : public Scheduler {
   std::size_t oldest_ = 0;
   std::size_t sent_ = 0;                  // of under_way_, from oldest_ on
   std::vector<SequenceId> leaving_;       // waiting, their blocks still on the way to the host (overlap)
+  std::uint64_t changes_of_kept_ = 0;     // of those who wait
   SequenceId holder_ = SequenceId::none;  // waiting, with the beginning of its KV on the GPU (tail_blocks)
   std::vector<SequenceId> finished_;      // scratch of complete()
   std::vector<Tokens> wanted_;            // scratch: tokens for each of prefilling_

@@ -70,6 +70,7 @@ void RunningFirst::give_up(SequenceId id, Tokens keep, Tokens to, SwapCause caus
     if (cause != SwapCause::more) batch_.preempted.push_back({s.id, beneficiary_});
   }
   s.kept = keep;
+  ++changes_of_kept_;
   if (keep > Tokens(0)) {
     if (keep < to) memory_->shrink(id, keep);
     return;

@@ -7,6 +7,7 @@
 #include "sim/sched/queue_order/edf.h"
 #include "sim/sched/queue_order/fair.h"
 #include "sim/sched/queue_order/fcfs.h"
+#include "sim/sched/queue_order/longest_prefix.h"
 #include "sim/sched/queue_order/priority.h"
 #include "sim/sched/queue_order/sjf.h"
 #include "sim/sched/queue_order/srpt.h"
@@ -36,6 +37,8 @@ constexpr std::array kOrders{
     OrderRow{"sjf", "shortest predicted output first; long requests may starve", true, make<Sjf>},
     OrderRow{"srpt", "shortest predicted rest of the output first; long requests may starve", true, make<Srpt>},
     OrderRow{"edf", "earliest deadline first: arrival + slo.ttft + priority x deadline_per_priority", true, make<Edf>},
+    OrderRow{"longest_prefix", "longest cached prefix first, as SGLang's lpm; requests that share nothing may starve",
+             true, make<LongestPrefix>},
     OrderRow{"fair", "the tenant that got the fewest tokens first (VTC, Sheng et al., OSDI 2024)", true, make<Fair>},
 };
 

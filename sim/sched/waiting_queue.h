@@ -1,5 +1,5 @@
 // Who is next to be admitted: the contract of every queue order. Preempted requests wait here too, with their sequence.
-// Cost: fcfs O(1) a call, the others O(log n), but for remove.
+// Cost: fcfs O(1) a call, the others O(log n), but for remove and look_again.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,38 @@
 
 namespace blockyard::sched {
 
+struct Waiting {
+  workload::Request request;
+  RequestId id{};
+  SequenceId sequence = SequenceId::none;  // none = it has never been at the head, nor been looked up
+  bool refusal_counted = false;            // it has been counted as refused although memory was free
+  Tokens generated;                        // before it was preempted
+  Tokens cached = {};                      // longest_prefix: its cached prefix when it was looked up last
+};
+
+// What the scheduler knows of the KV that waiting requests would find.
+class CachedPrefixes {
+ public:
+  CachedPrefixes() = default;
+  CachedPrefixes(const CachedPrefixes&) = delete;
+  CachedPrefixes& operator=(const CachedPrefixes&) = delete;
+
+  // Tokens that are on the GPU already. Opens its sequence.
+  virtual Tokens cached_prefix(Waiting& waiting) = 0;
+  // Rises when an answer may have changed.
+  [[nodiscard]] virtual std::uint64_t changes() const = 0;
+
+ protected:
+  ~CachedPrefixes() = default;
+};
+
 // What orders other than fcfs and priority know beside the request.
 struct QueueOptions {
   double prediction_cv = 0;  // error of predicted output lengths (queue_order/predicted_length.h)
   std::uint64_t seed = 0;
   SimTime deadline;               // of a first token, from the arrival on
   SimTime deadline_per_priority;  // added to it for each step of priority
-};
-
-struct Waiting {
-  workload::Request request;
-  RequestId id{};
-  SequenceId sequence = SequenceId::none;  // none = it has never been at the head
-  bool refusal_counted = false;            // it has been counted as refused although memory was free
-  Tokens generated;                        // before it was preempted
+  CachedPrefixes* prefixes = nullptr;  // nullptr: nobody has one
 };
 
 class WaitingQueue {
@@ -44,6 +62,9 @@ class WaitingQueue {
   // Takes one out from wherever it is; none if it is not here. O(requests before it) or O(n).
   virtual std::optional<Waiting> remove(RequestId id) = 0;
   [[nodiscard]] virtual std::int64_t size() const = 0;
+  // Before a step's admissions, its running requests having been served: orders that change while requests wait do so
+  // here. True if another one is at the front.
+  virtual bool look_again() { return false; }
   // A request that was admitted from here has ended, or its client has left.
   virtual void ended(const workload::Request& /*request*/, RequestId /*id*/, Tokens /*generated*/) {}
 };

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "sim/sched/queue_order/longest_prefix.h"
 #include "sim/sched/queue_order/predicted_length.h"
 #include "sim/sched/waiting_queue.h"
 
@@ -42,6 +44,20 @@ std::vector<std::size_t> order_of(const std::string& name, const std::vector<Wai
 }
 
 using Ids = std::vector<std::size_t>;
+
+// Prefixes as a test says.
+class SaidPrefixes final : public CachedPrefixes {
+ public:
+  Tokens cached_prefix(Waiting& waiting) override {
+    ++asked;
+    return Tokens(cached[index_of(waiting.id)]);
+  }
+  [[nodiscard]] std::uint64_t changes() const override { return changed; }
+
+  std::map<std::size_t, std::int64_t> cached;
+  std::uint64_t changed = 0;
+  int asked = 0;
+};
 
 }  // namespace
 
@@ -111,6 +127,70 @@ TEST_CASE("srpt counts what a preempted request has behind it, sjf does not") {
     queue->push_preempted(nearly_done);
     CHECK(drained(*queue) == expected);
   }
+}
+
+TEST_CASE("longest_prefix: at each step's beginning, the order of a plain sort by what is cached, then by arrival") {
+  REQUIRE(rc::check([] {
+    SaidPrefixes prefixes;
+    QueueOptions options = kOptions;
+    options.prefixes = &prefixes;
+    LongestPrefix queue(options);
+    std::set<std::size_t> held;
+    std::uint32_t next = 0;
+    const auto expected = [&] {
+      Ids ids(held.begin(), held.end());
+      if (queue.size() <= LongestPrefix::kMostLooked) {
+        std::stable_sort(ids.begin(), ids.end(),
+                         [&](std::size_t a, std::size_t b) { return prefixes.cached[a] > prefixes.cached[b]; });
+      }
+      return ids;
+    };
+    // Some steps stand around the length beyond which nobody is looked up.
+    const std::int64_t from = *rc::gen::element<std::int64_t>(0, LongestPrefix::kMostLooked - 3);
+    for (std::int64_t i = 0; i < from; ++i, ++next) {
+      queue.push(waiting(next, 5, 5));
+      held.insert(next);
+    }
+    for (int step = *rc::gen::inRange(1, 30); step > 0; --step) {
+      for (int arrivals = *rc::gen::inRange(0, 4); arrivals > 0; --arrivals, ++next) {
+        prefixes.cached[next] = 16 * *rc::gen::inRange<std::int64_t>(0, 4);
+        queue.push(waiting(next, 5, 5));
+        held.insert(next);
+      }
+      if (next > 0 && *rc::gen::arbitrary<bool>()) {
+        ++prefixes.changed;
+        for (int changes = *rc::gen::inRange(0, 3); changes > 0; --changes) {
+          prefixes.cached[*rc::gen::inRange(0U, next)] = 16 * *rc::gen::inRange<std::int64_t>(0, 4);
+        }
+      }
+      const std::size_t before = held.empty() ? 0 : index_of(queue.front().id);
+      const bool moved = queue.look_again();
+      RC_ASSERT(moved == (!held.empty() && index_of(queue.front().id) != before));
+      const Ids order = expected();
+      for (int admitted = *rc::gen::inRange(0, 3); admitted > 0 && queue.size() > 0; --admitted) {
+        const std::size_t first = index_of(queue.front().id);
+        RC_ASSERT(first == order[order.size() - held.size()]);
+        held.erase(first);
+        queue.pop_front();
+      }
+    }
+  }));
+}
+
+TEST_CASE("longest_prefix: nobody is looked up again where nothing has changed, nor beyond 128 who wait") {
+  SaidPrefixes prefixes;
+  QueueOptions options = kOptions;
+  options.prefixes = &prefixes;
+  LongestPrefix queue(options);
+  for (std::uint32_t i = 0; i < 100; ++i) queue.push(waiting(i, 5, 5));
+  queue.look_again();
+  CHECK(prefixes.asked == 100);
+  for (int step = 0; step < 10; ++step) queue.look_again();
+  CHECK(prefixes.asked == 100);
+  for (std::uint32_t i = 100; i < 129; ++i) queue.push(waiting(i, 5, 5));
+  ++prefixes.changed;
+  queue.look_again();
+  CHECK(prefixes.asked == 100);
 }
 
 TEST_CASE("fair: a tenant of small requests is served as many tokens as one of large ones") {

@@ -106,9 +106,9 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("  long_prefill_token_threshold: {}", *rc::gen::element(0, 0, 5, 17));
   out.add("  scheduler_reserve_full_isl: {}", number(0, 3) == 0);
   out.add("  async_scheduling: {}", number(0, 4) == 0);
-  out.add("  queue_order: {}", scheduler == "vllm-v0"
-                                   ? one_of("fcfs", "priority")
-                                   : one_of("fcfs", "fcfs", "priority", "sjf", "srpt", "edf", "fair"));
+  out.add("  queue_order: {}",
+          scheduler == "vllm-v0" ? one_of("fcfs", "priority")
+                                 : one_of("fcfs", "fcfs", "priority", "sjf", "srpt", "edf", "longest_prefix", "fair"));
   out.add("  length_prediction_cv: {}", one_of("0", "0.7"));
   out.add("  deadline_per_priority: {}", one_of("0 s", "50 ms"));
 

@@ -50,6 +50,11 @@ class Allocator : public Memory {
   [[nodiscard]] virtual bool prefix_comes_later(SequenceId /*id*/) const { return false; }
   // Of a sequence admitted since: when all of it will be there.
   [[nodiscard]] virtual SimTime prefix_arrives(SequenceId /*id*/) const { return SimTime(0); }
+  // For orders that ask of all who wait, of a sequence not admitted at the moment: how much of it find_prefix would
+  // find on the GPU. O(forks of its chain) where nothing changed since the last call, else O(blocks found).
+  virtual Tokens cached_prefix(SequenceId /*id*/, RequestId /*request*/, Tokens /*length*/) { return Tokens(0); }
+  // Rises when an answer of cached_prefix to a sequence that was asked of and still waits may have changed.
+  [[nodiscard]] virtual std::uint64_t prefix_changes() const { return 0; }
   // True if find_prefix, or the answer to an admit after it, may have changed since the sequence was refused last,
   // though nothing was released.
   [[nodiscard]] virtual bool admission_changed(SequenceId /*id*/) const { return false; }

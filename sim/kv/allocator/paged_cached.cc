@@ -159,6 +159,32 @@ void PagedCached::fetch(Held& held) {
   ledger_.hit_tokens[static_cast<std::size_t>(HitCause::host_tier)] += (block_size_ * held.fetched).count();
 }
 
+Tokens PagedCached::cached_prefix(SequenceId id, RequestId request, Tokens length) {
+  if (!caching_) return Tokens(0);
+  if (index_of(id) >= held_.size()) held_.resize(index_of(id) + 1);
+  Held& held = held_[index_of(id)];
+  if (!held.has_path) make_path(held, request);
+  const bool first = !held.watched;
+  if (first) watch_.begin(held.path);
+  held.watched = true;
+  const std::uint64_t changes = watch_.changes(held.path);
+  if (!first && changes == held.watched_at) return block_size_ * held.cached;
+  held.watched_at = changes;
+  held.cached = 0;
+  const auto limit = static_cast<std::int32_t>((length.count() - 1) / block_size_.count());
+  for (const Piece& piece : held.path) {
+    const std::int32_t end = std::min(piece.end, limit);
+    while (held.cached < end && tree_.find(piece.node, held.cached) != kNoBlock) ++held.cached;
+    if (held.cached < end) break;
+  }
+  return block_size_ * held.cached;
+}
+
+void PagedCached::watch_no_more(Held& held) {
+  if (held.watched) watch_.end(held.path);
+  held.watched = false;
+}
+
 // It grows when somebody publishes the block that was missing; it shrinks when one of its free blocks is evicted. Then
 // an admission may take less than before: the rest of the free ones is no longer counted.
 bool PagedCached::admission_changed(SequenceId id) const {
@@ -172,6 +198,7 @@ bool PagedCached::admission_changed(SequenceId id) const {
 void PagedCached::forget(SequenceId id) {
   if (index_of(id) >= held_.size()) return;
   Held& held = held_[index_of(id)];
+  watch_no_more(held);
   tree_.drop(held.path);
   held.has_path = false;
   held.resumed = false;
@@ -208,6 +235,7 @@ Grant PagedCached::do_admit(SequenceId id, const SequenceNeed& need, Tokens firs
     reach(id, first);
     return Grant::granted;
   }
+  watch_no_more(held);
   take_found(held, held.hit);
   if (caching_) count_hits(held);
   if (idle_ != nullptr) idle_->set_admission(lookups_++);
@@ -305,6 +333,7 @@ void PagedCached::give_up(std::span<const BlockId> blocks) {
 void PagedCached::drop_content(BlockId block) {
   BlockContent& content = pool_.content(block);
   tree_.withdraw(content.node, content.position, block);
+  watch_.changed(content.node);
   content.node = kNoNode;
   --cached_;
   ++evictions_;
@@ -374,6 +403,7 @@ void PagedCached::publish(Held& held, Tokens total) {
     if (idle_ != nullptr && tree_.find(node, held.published) != kNoBlock) continue;
     pool_.content(id) = {node, held.published};
     tree_.publish(node, held.published, id);
+    watch_.changed(node);
   }
   if (idle_ != nullptr) tell_entered(held, first);
 }

@@ -27,6 +27,7 @@
 #include "sim/kv/prefix/content_tree.h"
 #include "sim/kv/prefix/expected_requests.h"
 #include "sim/kv/prefix/idle_blocks.h"
+#include "sim/kv/prefix/prefix_watch.h"
 #include "sim/kv/tiers/lower_tiers.h"
 
 namespace blockyard::kv {
@@ -44,6 +45,8 @@ class PagedCached final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
+  Tokens cached_prefix(SequenceId id, RequestId request, Tokens length) override;
+  [[nodiscard]] std::uint64_t prefix_changes() const override { return watch_.changes(); }
   [[nodiscard]] bool admission_changed(SequenceId id) const override;
   [[nodiscard]] bool prefix_comes_later(SequenceId id) const override { return held_[index_of(id)].comes_later; }
   [[nodiscard]] SimTime prefix_arrives(SequenceId id) const override { return held_[index_of(id)].arrives; }
@@ -103,6 +106,9 @@ class PagedCached final : public Allocator {
     std::int32_t fetched = 0;  // of those, worth fetching
     SimTime arrives;           // of what was found
     bool comes_later = false;
+    bool watched = false;             // since cached_prefix was asked of it
+    std::uint64_t watched_at = 0;     // changes along its path when it was looked up by it last
+    std::int32_t cached = 0;          // blocks that it found
     std::vector<std::uint64_t> keys;  // of its content's blocks, where a policy or a recording wants them
   };
   Grant do_admit(SequenceId id, const SequenceNeed& need, Tokens first) override;
@@ -125,6 +131,7 @@ class PagedCached final : public Allocator {
   void give_back_table(Held& held);
   void look_below(Held& held, std::int32_t limit);
   void fetch(Held& held);
+  void watch_no_more(Held& held);
   [[nodiscard]] ChainFacts chain_of(const Held& held) const {
     return {held.keys, held.origin.category, held.origin.tenant};
   }
@@ -150,6 +157,7 @@ class PagedCached final : public Allocator {
   ContentSource* contents_;
   BlockPool pool_;
   ContentTree tree_;
+  PrefixWatch watch_;
   std::vector<Held> held_;
   std::vector<std::vector<SequenceId>> buckets_;  // each in order of admission
   std::size_t cursor_ = 0;                        // (-decode steps) mod block_size

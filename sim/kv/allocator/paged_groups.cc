@@ -21,7 +21,7 @@ PagedGroups::PagedGroups(Blocks blocks, std::int64_t block_pieces, const std::ve
     const BlockTables one{row.window, 1, row.block, row.pieces / row.count};
     CHECK_LAW(one.pieces * one.block.count() <= block_pieces, "{} pieces a token in blocks of {}", one.pieces,
               block_pieces);
-    for (std::int64_t i = 0; i < row.count; ++i) tables_.push_back({one, ContentTree(block_size_)});
+    for (std::int64_t i = 0; i < row.count; ++i) tables_.push_back({one, ContentTree(block_size_), PrefixWatch()});
     if (row.window > Tokens(0)) windows_.push_back(row.window);
   }
   CHECK_LAW(!tables_.empty() && tables_.size() <= UINT16_MAX, "{} block tables", tables_.size());
@@ -96,15 +96,19 @@ std::int32_t PagedGroups::hit_in_windows(const Held& held, std::int32_t hit) con
   return hit;
 }
 
+// What it says.
+void PagedGroups::know(Held& held, RequestId request) {
+  if (held.has_path) return;
+  content_.clear();
+  contents_->content_of(request, content_);
+  held.request = request;
+  held.origin = contents_->origin_of(request);
+  make_path(held);
+}
+
 Tokens PagedGroups::find_prefix(SequenceId id, RequestId request, Tokens length) {
   Held& held = at(id);
-  if (!held.has_path) {
-    content_.clear();
-    contents_->content_of(request, content_);
-    held.request = request;
-    held.origin = contents_->origin_of(request);
-    make_path(held);
-  }
+  know(held, request);
   const auto limit = static_cast<std::int32_t>((length.count() - 1) / block_size_.count());
   held.looked_up = std::min(limit, held.path_blocks);
   held.whole_hit = whole_hit(held, held.looked_up);
@@ -120,6 +124,36 @@ Tokens PagedGroups::find_prefix(SequenceId id, RequestId request, Tokens length)
   return block_size_ * held.hit;
 }
 
+Tokens PagedGroups::cached_prefix(SequenceId id, RequestId request, Tokens length) {
+  Held& held = at(id);
+  know(held, request);
+  const bool first = !held.watched;
+  held.watched = true;
+  std::uint64_t changes = 0;
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    if (first) tables_[t].watch.begin(held.rows[t].path);
+    changes += tables_[t].watch.changes(held.rows[t].path);
+  }
+  if (first || changes != held.watched_at) {
+    held.watched_at = changes;
+    const auto limit = static_cast<std::int32_t>((length.count() - 1) / block_size_.count());
+    held.cached = hit_in_windows(held, whole_hit(held, std::min(limit, held.path_blocks)));
+  }
+  return block_size_ * held.cached;
+}
+
+std::uint64_t PagedGroups::prefix_changes() const {
+  std::uint64_t sum = 0;
+  for (const Table& t : tables_) sum += t.watch.changes();
+  return sum;
+}
+
+void PagedGroups::watch_no_more(Held& held) {
+  if (!held.watched) return;
+  for (std::size_t t = 0; t < tables_.size(); ++t) tables_[t].watch.end(held.rows[t].path);
+  held.watched = false;
+}
+
 bool PagedGroups::admission_changed(SequenceId id) const {
   if (index_of(id) >= held_.size()) return false;
   const Held& held = held_[index_of(id)];
@@ -130,6 +164,7 @@ bool PagedGroups::admission_changed(SequenceId id) const {
 void PagedGroups::forget(SequenceId id) {
   if (index_of(id) >= held_.size()) return;
   Held& held = held_[index_of(id)];
+  watch_no_more(held);
   drop_path(held);
   held.has_path = held.resumed = false;
   held.path_blocks = held.looked_up = held.whole_hit = held.hit = held.hit_free = held.hit_held = 0;
@@ -210,6 +245,7 @@ Grant PagedGroups::do_admit(SequenceId id, const SequenceNeed& /*need*/, Tokens 
   const std::int64_t blocks = blocks_for(first, block_size_).count() - held.hit;
   if (blocks * std::ssize(tables_) + held.hit_free > available()) return Grant::no_space;
   held.order = admissions_++;
+  watch_no_more(held);
   take_found(held);
   count_hits(held);
   reach(held, Tokens(0), first);
@@ -292,6 +328,7 @@ void PagedGroups::extend(Held& held, Tokens total) {
       BlockContent& content = pool_.content(block);
       if (content.node != kNoNode) {
         tables_[table_of_[block]].tree.withdraw(content.node, content.position, block);
+        tables_[table_of_[block]].watch.changed(content.node);
         content.node = kNoNode;
         --cached_;
         ++evictions_;
@@ -317,6 +354,7 @@ void PagedGroups::publish(Held& held, Tokens total) {
       users_[block] = {held.request, held.origin.session};
       pool_.content(block) = {piece->node, i};
       tables_[t].tree.publish(piece->node, i, block);
+      tables_[t].watch.changed(piece->node);
     }
   }
   named_ += full - held.published;

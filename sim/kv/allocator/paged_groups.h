@@ -28,6 +28,7 @@
 #include "sim/kv/block_pool.h"
 #include "sim/kv/content.h"
 #include "sim/kv/prefix/content_tree.h"
+#include "sim/kv/prefix/prefix_watch.h"
 
 namespace blockyard::kv {
 
@@ -41,6 +42,8 @@ class PagedGroups final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
+  Tokens cached_prefix(SequenceId id, RequestId request, Tokens length) override;
+  [[nodiscard]] std::uint64_t prefix_changes() const override;
   [[nodiscard]] bool admission_changed(SequenceId id) const override;
   [[nodiscard]] bool order_decides() const override { return true; }
   void forget(SequenceId id) override;
@@ -68,6 +71,7 @@ class PagedGroups final : public Allocator {
   struct Table {
     BlockTables one;  // of count 1
     ContentTree tree;
+    PrefixWatch watch;      // of its tree
     std::int64_t used = 0;  // blocks with an owner
   };
   struct Row {
@@ -88,8 +92,11 @@ class PagedGroups final : public Allocator {
     std::int32_t whole_hit = 0;   // and those that it found in the tables that look back at everything
     std::int64_t moved_then = 0;  // moved_ and named_ at that time
     std::int64_t named_then = 0;
-    std::uint64_t order = 0;  // of admission
-    std::int64_t due = -1;    // the decode step that changes something next, -1 = it does not decode
+    bool watched = false;          // since cached_prefix was asked of it
+    std::uint64_t watched_at = 0;  // changes along its paths when it was looked up by it last
+    std::int32_t cached = 0;       // blocks that it found
+    std::uint64_t order = 0;       // of admission
+    std::int64_t due = -1;         // the decode step that changes something next, -1 = it does not decode
     RequestId request{};
     ContentOrigin origin;
   };
@@ -106,6 +113,8 @@ class PagedGroups final : public Allocator {
 
   Held& at(SequenceId id);
   void make_path(Held& held);
+  void know(Held& held, RequestId request);
+  void watch_no_more(Held& held);
   void drop_path(Held& held);
   [[nodiscard]] BlockId find(const Held& held, std::size_t table, std::int32_t position) const;
   [[nodiscard]] bool found(const Held& held, Tokens window, std::int32_t position) const;

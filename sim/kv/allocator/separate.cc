@@ -34,6 +34,10 @@ Tokens Separate::find_prefix(SequenceId id, RequestId request, Tokens length) {
   return shares_prompts_ ? inner_->find_prefix(request_of(id).members[0], request, length) : Tokens(0);
 }
 
+Tokens Separate::cached_prefix(SequenceId id, RequestId request, Tokens length) {
+  return shares_prompts_ ? inner_->cached_prefix(request_of(id).members[0], request, length) : Tokens(0);
+}
+
 void Separate::forget(SequenceId id) {
   const SequenceId leader = leader_if_any(id);
   if (leader == SequenceId::none) return;

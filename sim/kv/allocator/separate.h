@@ -55,6 +55,8 @@ class Separate final : public Allocator {
 
   Tokens find_prefix(SequenceId id, RequestId request, Tokens length) override;
   // What is found is the first one's.
+  Tokens cached_prefix(SequenceId id, RequestId request, Tokens length) override;
+  [[nodiscard]] std::uint64_t prefix_changes() const override { return inner_->prefix_changes(); }
   [[nodiscard]] bool prefix_comes_later(SequenceId id) const override {
     const SequenceId leader = leader_if_any(id);
     return leader != SequenceId::none && inner_->prefix_comes_later(leader);
