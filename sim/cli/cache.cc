@@ -208,6 +208,7 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   options.value("pin", "TOKENS", "full blocks of the first so many tokens of every prompt go last");
   options.value("quota", "SHARE", "of the cache, the most that the blocks of one tenant may take");
   options.value("salt", "WHOSE", "who shares: none (default: everybody), tenant, or request (nobody)");
+  options.value("warm", "FILE", "a trace: the cache starts with what its requests said, in that order");
   options.value("sample", "SHARE", "estimate from samples of this share of the contents (lru stays exact)");
   options.value("model", "NAME", "whose KV GiB measure and whose work gdsf saves (default: llama-3.1-8b)");
   options.value("ttl", "SECONDS", "lifetime of unused blocks, for the policy ttl (default: 300)");
@@ -236,6 +237,7 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
     how.block_size = Tokens(whole_number_of(options, "block-size", *text, 1));
   if (const auto text = options.value_of("limit")) how.limit = whole_number_of(options, "limit", *text, 1);
   how.salt = salt_of(options);
+  how.warm = options.value_of("warm");
   study.jobs = std::max(1U, std::thread::hardware_concurrency());
   if (const auto text = options.value_of("jobs"))
     study.jobs = static_cast<std::size_t>(whole_number_of(options, "jobs", *text, 1));
@@ -252,7 +254,7 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   study.rules = rules_of(options);
   const model::ModelSpec model = model_of(options);
   study::CacheTrace trace = study::read_cache_trace(options.words().front(), how);
-  if (trace.references.requests().empty()) throw InputError({options.words().front()}, "no request to look up");
+  if (trace.references.asking() == 0) throw InputError({options.words().front()}, "no request to look up");
   if (!trace.tells_sharing) {
     throw InputError({options.words().front()},
                      "the trace does not say what its prompts share: nothing can be told of a cache");
@@ -266,6 +268,7 @@ ExitStatus cache(const Arguments& arguments, Streams streams) {
   const kv::ReuseDistances distances(trace.references);
   const kv::CostBound bound(trace.references, study.options.cost);
   const CacheReport report{options.words().front(),
+                           how.warm,
                            trace,
                            distances,
                            bound,

@@ -123,6 +123,21 @@ std::string rules_line(const CacheReport& report) {
   return parts.empty() ? "" : fmt::format("  rules       {}\n", fmt::join(parts, ", "));
 }
 
+std::string warm_line(const CacheReport& report) {
+  if (!report.warm) return "";
+  const kv::ReferenceString& references = report.trace.references;
+  return fmt::format("  starts with {} different blocks that {} requests of {} said, as far as they fit\n",
+                     grouped(references.contents_before()), grouped(static_cast<std::int64_t>(references.before())),
+                     *report.warm);
+}
+
+ordered_json warm_json(const CacheReport& report) {
+  if (!report.warm) return nullptr;
+  const kv::ReferenceString& references = report.trace.references;
+  return {
+      {"file", *report.warm}, {"requests", references.before()}, {"different_blocks", references.contents_before()}};
+}
+
 std::string explanation(const CacheReport& report) {
   const bool gib = report.unit == "GiB";
   std::string text =
@@ -162,7 +177,7 @@ ordered_json result_json(const CacheReport& report, const study::CacheResult& re
     return json;
   }
   json["hit_requests"] = counts.hit_requests;
-  json["request_hit_ratio"] = ratio(counts.hit_requests, static_cast<std::int64_t>(references.requests().size()));
+  json["request_hit_ratio"] = ratio(counts.hit_requests, references.asking());
   json["hit_cost"] = counts.hit_cost;
   json["evicted_blocks"] = counts.evictions;
   json["mean_cached_blocks"] = counts.cached_blocks;
@@ -175,13 +190,13 @@ ordered_json result_json(const CacheReport& report, const study::CacheResult& re
 std::string cache_text(const CacheReport& report) {
   const kv::ReferenceString& references = report.trace.references;
   const kv::ReuseDistances& lru = report.lru;
-  const auto requests = static_cast<std::int64_t>(references.requests().size());
-  std::string text = fmt::format("{}: format {}, {} requests, blocks of {} tokens, lookup {}\n", report.file,
-                                 report.trace.report.format, grouped(requests), references.block_size().count(),
-                                 references.lookup() == kv::Lookup::raw ? "raw" : "full");
-  text += rules_line(report);
+  std::string text =
+      fmt::format("{}: format {}, {} requests, blocks of {} tokens, lookup {}\n", report.file,
+                  report.trace.report.format, grouped(references.asking()), references.block_size().count(),
+                  references.lookup() == kv::Lookup::raw ? "raw" : "full");
+  text += rules_line(report) + warm_line(report);
   text += fmt::format("  asked for   {} blocks, {} of them different; {} prompt tokens\n", grouped(references.blocks()),
-                      grouped(references.contents()), grouped(references.prompt_tokens().count()));
+                      grouped(references.asked_contents()), grouped(references.prompt_tokens().count()));
   text +=
       fmt::format("  ideal       {} blocks ({}), {} tokens ({}), in {} requests, if nothing is ever evicted\n",
                   grouped(lru.reused_blocks()), percent(ratio(lru.reused_blocks(), references.blocks())),
@@ -233,14 +248,15 @@ std::string cache_json(const CacheReport& report) {
                           {"answers", report.answers},
                           {"salt", salt_name(report.salt)},
                           {"block_tokens", references.block_size().count()},
-                          {"requests", references.requests().size()},
+                          {"requests", references.asking()},
                           {"blocks", references.blocks()},
-                          {"different_blocks", references.contents()},
+                          {"different_blocks", references.asked_contents()},
                           {"prompt_tokens", references.prompt_tokens().count()},
                           {"model", report.model},
                           {"unit", report.unit},
                           {"admission", kv::cache_admissions()[static_cast<std::size_t>(rules.admission)].name},
                           {"pinned_blocks", rules.pinned.count()},
+                          {"warm", warm_json(report)},
                           {"quota", rules.quota > 0 ? ordered_json(rules.quota) : ordered_json()},
                           {"ideal",
                            {{"hit_blocks", lru.reused_blocks()},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ inline constexpr std::int64_t kUnlimited = INT64_MAX;
 
 struct CacheReport {
   const std::string& file;
+  const std::optional<std::string>& warm;
   const study::CacheTrace& trace;
   const kv::ReuseDistances& lru;
   const kv::CostBound& bound;

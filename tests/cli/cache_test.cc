@@ -77,6 +77,23 @@ TEST_CASE("cache: the engine's rule never takes the last token from the cache") 
   CHECK(json["ideal"]["hit_blocks"] == 1);
 }
 
+TEST_CASE("cache --warm: what the cache starts with is said, and found") {
+  const std::string file = (std::filesystem::temp_directory_path() / "blockyard_cache_cli_warm.jsonl").string();
+  std::ofstream(file) << "{\"timestamp\":0,\"input_length\":1024,\"output_length\":5,\"hash_ids\":[1,9]}\n";
+  const auto json = nlohmann::json::parse(cache({"--json", "--capacity", "unlimited", "--warm", file}).out);
+  CHECK(json["warm"]["file"] == file);
+  CHECK(json["warm"]["requests"] == 1);
+  CHECK(json["warm"]["different_blocks"] == 2);
+  CHECK(json["requests"] == 2);
+  CHECK(json["different_blocks"] == 3);
+  CHECK(json["results"][0]["hit_blocks"] == 1 + 2);
+  CHECK(json["results"][0]["request_hit_ratio"] == 1.0);
+  CHECK(json["ideal"]["hit_blocks"] == 1 + 2);
+  CHECK_THAT(cache({"--warm", file}).out, Contains("starts with 2 different blocks that 1 requests of " + file));
+  CHECK(nlohmann::json::parse(cache({"--json"}).out)["warm"].is_null());
+  CHECK(cache({"--warm", "/no/such.jsonl"}).status == ExitStatus::bad_input);
+}
+
 TEST_CASE("cache: wrong usage is told with what would be right") {
   CHECK_THAT(cache({"--policy", "seive"}).err, Contains("did you mean \"sieve\"?"));
   CHECK_THAT(cache({"--unit", "GB"}).err, Contains("--unit: expected blocks, tokens or GiB"));

@@ -47,7 +47,8 @@ TEST_CASE("opt finds as many blocks as an exhaustive search") {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     RandomStream random(seed, "forest");
     const Lookup lookup = seed % 2 == 0 ? Lookup::raw : Lookup::full;
-    const ReferenceString references = random_forest(random, 9, 2, 2, 3, lookup);
+    const std::int64_t before = seed % 3 == 0 ? 4 : 0;
+    const ReferenceString references = random_forest(random, 9, 2, 2, 3, lookup, before);
     if (references.contents() > 14) continue;
     for (std::int64_t capacity = 1; capacity <= 5; ++capacity) {
       INFO("seed " << seed << ", capacity " << capacity);

@@ -11,9 +11,10 @@
 namespace blockyard::kv {
 
 // `requests` walks from a root downwards; nodes are numbered as they are first met. Popular branches exist: low numbers
-// are drawn more often.
+// are drawn more often. The first `before` of them ask for nothing.
 inline ReferenceString random_forest(RandomStream& random, std::int64_t requests, std::int64_t roots,
-                                     std::int64_t fan_out, std::int64_t longest, Lookup lookup = Lookup::raw) {
+                                     std::int64_t fan_out, std::int64_t longest, Lookup lookup = Lookup::raw,
+                                     std::int64_t before = 0) {
   const Tokens block(4);
   ReferenceString references(block, lookup);
   const auto skewed = [&](std::int64_t n) { return std::min(random.integer(0, n - 1), random.integer(0, n - 1)); };
@@ -27,8 +28,13 @@ inline ReferenceString random_forest(RandomStream& random, std::int64_t requests
     }
     // Sometimes the last block is not full.
     const std::int64_t full = static_cast<std::int64_t>(ids.size()) * block.count();
-    references.add(ids, Tokens(full - (ids.back() % 3 == 0 ? 1 : 0)), SimTime(r * kNanosecondsPerSecond),
-                   static_cast<std::uint32_t>(ids.front() % 3));
+    const Tokens prompt(full - (ids.back() % 3 == 0 ? 1 : 0));
+    const auto category = static_cast<std::uint32_t>(ids.front() % 3);
+    if (r < before) {
+      references.add_before(ids, prompt, category);
+    } else {
+      references.add(ids, prompt, SimTime(r * kNanosecondsPerSecond), category);
+    }
   }
   return references;
 }

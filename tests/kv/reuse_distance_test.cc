@@ -58,7 +58,7 @@ TEST_CASE("lru: one pass, a run at each capacity, and the naive rule count the s
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     RandomStream random(seed, "forest");
     INFO("seed " << seed);
-    check(random_forest(random, 60, 3, 3, 6, seed % 2 == 0 ? Lookup::raw : Lookup::full), 40);
+    check(random_forest(random, 60, 3, 3, 6, seed % 2 == 0 ? Lookup::raw : Lookup::full, seed % 4 == 0 ? 20 : 0), 40);
   }
   RandomStream random(1, "keys");
   check(single_blocks(random_keys(random, 400, 30)), 100);
@@ -90,6 +90,33 @@ TEST_CASE("a request longer than the cache keeps its beginning") {
   }
 }
 
+TEST_CASE("what the cache starts with is found, and is neither asked for nor counted as evicted") {
+  ReferenceString references(Tokens(4), Lookup::full);
+  const std::vector<std::int64_t> first{1, 2, 3};
+  const std::vector<std::int64_t> second{4, 5};
+  references.add_before(first, Tokens(12), 0);
+  references.add_before(second, Tokens(8), 0);
+  references.add(first, Tokens(12), SimTime(), 0);
+  CHECK(references.asking() == 1);
+  CHECK(references.blocks() == 3);
+  CHECK(references.contents() == 5);
+  CHECK(references.asked_contents() == 3);
+  CHECK(references.contents_before() == 5);
+  for (const EvictionRow& row : eviction_policies()) {
+    INFO(row.name);
+    CacheRunOptions options;
+    options.capacity = 5;
+    const CacheCounts found = row.run(references, options);
+    CHECK(found.hit_blocks == 2);  // never the last token
+    CHECK(found.hit_requests == 1);
+    CHECK(found.evictions == 0);
+  }
+  CacheRunOptions options;
+  options.capacity = 3;  // 4 and 5 drove out 3 and 2
+  CHECK(find_eviction("lru")->run(references, options).hit_blocks == 1);
+  CHECK(find_eviction("opt")->run(references, options).hit_blocks == 2);
+}
+
 TEST_CASE("flattened: every block is a request of its own") {
   RandomStream random(5, "forest");
   const ReferenceString references = random_forest(random, 40, 2, 2, 5);
@@ -99,6 +126,9 @@ TEST_CASE("flattened: every block is a request of its own") {
   CHECK(static_cast<std::int64_t>(flat.requests().size()) == references.blocks());
   CHECK(flat.prompt_tokens() == references.prompt_tokens());
   CHECK_FALSE(flat.has_chains());
+  const ReferenceString warm = random_forest(random, 40, 2, 2, 5, Lookup::raw, 30);
+  CHECK(warm.flattened().asked_contents() == warm.asked_contents());
+  CHECK(warm.flattened().contents_before() == warm.contents_before());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "sim/base/diagnostics.h"
 #include "sim/study/cache_study.h"
 #include "sim/study/cache_trace.h"
 
@@ -115,6 +116,41 @@ TEST_CASE("answers are found by the next turn of their session, but for the last
   options.capacity = 100;
   CHECK(kv::find_eviction("lru")->run(trace.references, options).hit_tokens == 112 + 208);
   CHECK(kv::find_eviction("opt")->run(trace.references, options).hit_tokens == 112 + 208);
+}
+
+TEST_CASE("warm: what another trace said is there, by ids, sessions and shared beginnings") {
+  const std::string ids = written("blockyard_cache_warm.jsonl",
+                                  "{\"timestamp\":0,\"input_length\":1536,\"output_length\":5,\"hash_ids\":[1,2,3]}\n");
+  const std::string asks =
+      written("blockyard_cache_asks.jsonl",
+              "{\"timestamp\":0,\"input_length\":1200,\"output_length\":5,\"hash_ids\":[1,2,4]}\n");
+  const auto reused = [](const CacheTrace& trace) { return kv::ReuseDistances(trace.references).reused_tokens(); };
+  CHECK(reused(read_cache_trace(asks, {})) == 0);
+  CHECK(reused(read_cache_trace(asks, {.warm = ids})) == 1024);
+  CHECK(reused(read_cache_trace(asks, {.block_size = Tokens(16), .warm = ids})) == 1024);
+  CHECK(read_cache_trace(asks, {.warm = ids}).references.prompt_tokens() == Tokens(1200));
+
+  const std::string columns = "arrival_s,prompt_tokens,output_tokens,session,prefix_id,prefix_tokens\n";
+  const std::string said = written("blockyard_cache_said.csv", columns + "0,100,28,7,0,0\n9,64,5,0,3,40\n");
+  const std::string turns = written("blockyard_cache_turns.csv", columns + "0,200,10,7,0,0\n1,64,5,0,3,40\n");
+  const CacheTrace later = read_cache_trace(turns, {.lookup = kv::Lookup::full, .warm = said});
+  CHECK(reused(later) == 96 + 32);
+  const CacheTrace answered = read_cache_trace(turns, {.lookup = kv::Lookup::full, .answers = true, .warm = said});
+  CHECK(reused(answered) == 112 + 32);
+  const CacheTrace apart =
+      read_cache_trace(turns, {.lookup = kv::Lookup::full, .salt = serving::CacheSalt::request, .warm = said});
+  CHECK(reused(apart) == 0);
+  CHECK(shared_by_depth(later.references).front().shared_tokens == 2 * 16);
+}
+
+TEST_CASE("warm: ids of blocks of another size name other things, and that is told") {
+  const std::string of_512 = written("blockyard_cache_512.jsonl",
+                                     "{\"timestamp\":0,\"input_length\":600,\"output_length\":5,\"hash_ids\":[1,2]}\n");
+  const std::string of_16 =
+      written("blockyard_cache_16.jsonl",
+              "{\"chat_id\":1,\"parent_chat_id\":-1,\"timestamp\":0.5,\"input_length\":20,\"output_length\":5,"
+              "\"type\":\"text\",\"turn\":1,\"hash_ids\":[1,2]}\n");
+  CHECK_THROWS_AS(read_cache_trace(of_512, {.warm = of_16}), InputError);
 }
 
 TEST_CASE("a salt keeps tenants apart") {

@@ -6,7 +6,8 @@
 //      is full
 //   3. it lets go of them, deepest first
 // Evicted are never the request's own blocks; only with opt, and then they enter first, and the cache is cut down to
-// its capacity when the request has let go. With lru both ways are the same. Cost: O(1) a block with an O(1) policy, no
+// its capacity when the request has let go. With lru both ways are the same. Requests before the first that asks
+// (ReferenceString::add_before) fill the cache, and count nothing. Cost: O(1) a block with an O(1) policy, no
 // virtual call; 4 bytes a content beside the policy's own.
 #pragma once
 
@@ -65,12 +66,17 @@ class CacheRun {
     const auto& requests = references_.requests();
     if (capacity_ == 0) return counts_;
     for (std::size_t r = 0; r < std::min(options_.waiting, requests.size()); ++r) tell_waiting(requests[r], true);
-    const std::size_t look_every = std::max<std::size_t>(1, requests.size() / kLooks);
+    const std::size_t before = references_.before();
+    const std::size_t look_every = std::max<std::size_t>(1, (requests.size() - before) / kLooks);
     for (std::size_t r = 0; r < requests.size(); ++r) {
       if (r + options_.waiting < requests.size()) tell_waiting(requests[r + options_.waiting], true);
       tell_waiting(requests[r], false);
       serve(requests[r]);
-      if ((r + 1) % look_every == 0 && looks_ < kLooks) look();
+      if (r < before) {
+        counts_ = {};
+      } else if ((r - before + 1) % look_every == 0 && looks_ < kLooks) {
+        look();
+      }
     }
     counts_.stranded_blocks /= static_cast<double>(std::max<std::size_t>(1, looks_));
     counts_.cached_blocks /= static_cast<double>(std::max<std::size_t>(1, looks_));

@@ -5,7 +5,7 @@
 namespace blockyard::kv {
 
 CostBound::CostBound(const ReferenceString& references, std::span<const double> cost)
-    : requests_(static_cast<std::int64_t>(references.requests().size())) {
+    : requests_(references.asking() + (references.before() > 0 ? 1 : 0)) {
   struct Reuse {
     double room;
     double worth;
@@ -14,14 +14,16 @@ CostBound::CostBound(const ReferenceString& references, std::span<const double> 
   const auto cost_at = [&](std::size_t depth) { return cost.empty() ? 1 : cost[std::min(depth, cost.size() - 1)]; };
   std::vector<Reuse> reuses;
   std::vector<std::int64_t> last(references.contents(), kNever);
-  for (std::int64_t r = 0; r < requests_; ++r) {
+  // What the cache starts with came all at one moment.
+  const auto start = static_cast<std::int64_t>(references.before()) - 1;
+  for (std::int64_t r = 0; r < std::ssize(references.requests()); ++r) {
     const auto& request = references.requests()[static_cast<std::size_t>(r)];
     const auto ids = references.ids(request);
     for (std::uint32_t i = 0; i < request.ids; ++i) all_ += cost_at(i);
     for (std::uint32_t i = 0; i < request.looked_up && last[ids[i]] != kNever; ++i) {
       reuses.push_back({static_cast<double>(r - last[ids[i]]), cost_at(i)});
     }
-    for (std::uint32_t i = 0; i < request.kept; ++i) last[ids[i]] = r;
+    for (std::uint32_t i = 0; i < request.kept; ++i) last[ids[i]] = std::max(r, start);
   }
   std::ranges::sort(reuses, [](const Reuse& a, const Reuse& b) { return a.worth * b.room > b.worth * a.room; });
   for (const Reuse& reuse : reuses) {

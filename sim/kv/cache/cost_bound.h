@@ -25,7 +25,7 @@ class CostBound {
   [[nodiscard]] double all() const { return all_; }
 
  private:
-  std::int64_t requests_ = 0;
+  std::int64_t requests_ = 0;  // with one more for all that the cache starts with
   double all_ = 0;
   // Reuses, the best worth for their room first: sums up to each.
   std::vector<double> room_{0};

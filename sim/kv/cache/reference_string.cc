@@ -2,19 +2,37 @@
 
 #include <algorithm>
 
+#include "sim/base/check.h"
 #include "sim/kv/eviction/policy.h"
 
 namespace blockyard::kv {
 
 void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimTime arrival, std::uint32_t category,
                           std::uint32_t tenant, Tokens answer) {
+  Request& request = append(ids, prompt, answer);
+  request.category = category;
+  request.tenant = tenant;
+  request.arrival = arrival;
+  blocks_ += request.ids;
+  prompt_tokens_ += prompt;
+}
+
+void ReferenceString::add_before(std::span<const std::int64_t> ids, Tokens prompt, std::uint32_t category,
+                                 std::uint32_t tenant, Tokens answer) {
+  CHECK_LAW(before_ == requests_.size(), "{} requests have asked already", asking());
+  Request& request = append(ids, prompt, answer);
+  request.category = category;
+  request.tenant = tenant;
+  request.looked_up = request.ids = 0;
+  request.prompt = 0;
+  ++before_;
+}
+
+ReferenceString::Request& ReferenceString::append(std::span<const std::int64_t> ids, Tokens prompt, Tokens answer) {
   Request request;
   request.first = ids_.size();
   request.all_ids = request.ids = static_cast<std::uint32_t>(ids.size());
-  request.category = category;
-  request.tenant = tenant;
   request.prompt = prompt.count();
-  request.arrival = arrival;
   request.looked_up = request.kept = request.ids;
   if (lookup_ == Lookup::full) {
     const auto limit = [&](std::int64_t tokens) {
@@ -42,9 +60,21 @@ void ReferenceString::add(std::span<const std::int64_t> ids, Tokens prompt, SimT
     named_by_[parent] = number;
     ids_.push_back(parent);
   }
-  blocks_ += request.ids;
-  prompt_tokens_ += prompt;
   requests_.push_back(request);
+  return requests_.back();
+}
+
+std::int64_t ReferenceString::named_by(std::size_t first, std::size_t end) const {
+  std::vector<bool> named(contents());
+  std::int64_t sum = 0;
+  for (std::size_t r = first; r < end; ++r) {
+    const std::span all = ids(requests_[r]);
+    for (const std::uint32_t id : r < before_ ? all.first(requests_[r].kept) : all) {
+      sum += named[id] ? 0 : 1;
+      named[id] = true;
+    }
+  }
+  return sum;
 }
 
 std::vector<std::int64_t> ReferenceString::next_uses() const {
@@ -62,7 +92,12 @@ std::vector<std::int64_t> ReferenceString::next_uses() const {
 
 ReferenceString ReferenceString::flattened() const {
   ReferenceString flat(block_size_, Lookup::raw);
-  for (const Request& r : requests_) {
+  for (std::size_t n = 0; n < requests_.size(); ++n) {
+    const Request& r = requests_[n];
+    for (std::uint32_t i = 0; n < before_ && i < r.kept; ++i) {
+      const std::int64_t id = ids_[r.first + i];
+      flat.add_before({&id, 1}, block_size_, r.category, r.tenant);
+    }
     for (std::uint32_t i = 0; i < r.ids; ++i) {
       const std::int64_t id = ids_[r.first + i];
       flat.add({&id, 1}, Tokens(tokens(r, i + 1) - tokens(r, i)), r.arrival, r.category, r.tenant);
@@ -81,7 +116,8 @@ ReferenceString ReferenceString::sampled(double share, std::uint64_t salt) const
   };
   ReferenceString sample(block_size_, lookup_);
   std::vector<std::int64_t> ids;
-  for (const Request& r : requests_) {
+  for (std::size_t n = 0; n < requests_.size(); ++n) {
+    const Request& r = requests_[n];
     Request kept = r;
     ids.clear();
     kept.looked_up = kept.kept = kept.ids = 0;
@@ -93,6 +129,11 @@ ReferenceString ReferenceString::sampled(double share, std::uint64_t salt) const
       kept.ids += i < r.ids ? 1 : 0;
     }
     if (ids.empty()) continue;
+    if (n < before_) {
+      sample.add_before(ids, Tokens(r.prompt), r.category, r.tenant);
+      sample.requests_.back().kept = kept.kept;
+      continue;
+    }
     sample.add(ids, Tokens(r.prompt), r.arrival, r.category, r.tenant);
     sample.requests_.back().looked_up = kept.looked_up;
     sample.requests_.back().kept = kept.kept;
