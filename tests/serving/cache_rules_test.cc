@@ -1,7 +1,9 @@
 // What is admitted to the prefix cache, pinned in it, left to each tenant, shared, and there from the start.
 #include <catch2/catch.hpp>
 
+#include "sim/base/random.h"
 #include "sim/kv/eviction/keeping.h"
+#include "tests/kv/naive_radix.h"
 #include "tests/serving/laws.h"
 
 using namespace blockyard;
@@ -133,6 +135,32 @@ TEST_CASE("a radix cache: with blocks of one token prompts share to the token, a
   walked.emplace_back("engine.fast_forward=false");
   const TraceFile many = mixed();
   CHECK(files_of(run(small_engine(many), with(walked))) == files_of(run(small_engine(many), with(radix))));
+}
+
+TEST_CASE("a radix cache: request by request it finds what a radix tree does") {
+  RandomStream random(3, "radix");
+  std::vector<Row> rows;
+  std::vector<std::vector<std::int64_t>> said;
+  for (std::int64_t i = 0; i < 150; ++i) {
+    const std::int64_t prompt = random.integer(1, 60);
+    const std::int64_t prefix = random.integer(1, 4);
+    const std::int64_t shared = random.integer(0, prompt);
+    rows.push_back({milliseconds(200 * i), prompt, 1, fmt::format(",{},{}", prefix, shared)});
+    std::vector<std::int64_t>& tokens = said.emplace_back();
+    for (std::int64_t k = 0; k < prompt; ++k) tokens.push_back((k < shared ? prefix : 10 + i) * 1000 + k);
+  }
+  const TraceFile trace(rows, ",prefix_id,prefix_tokens");
+  for (const std::int64_t capacity : {70, 120, 300}) {
+    INFO(capacity);
+    kv::NaiveRadix tree(capacity, true);
+    std::int64_t expected = 0;
+    for (const auto& prompt : said) expected += tree.serve(prompt);
+    const metrics::Summary s =
+        summary_of(trace, {"kv_cache.block_size=1", "prefix_cache.eviction=leaf_lru",
+                           fmt::format("kv_cache.budget={} blocks", capacity + 1)});  // and the engine's null block
+    CHECK(s.prefix_cache.hit_tokens == expected);
+    CHECK(expected > 500);
+  }
 }
 
 TEST_CASE("cache rules: an engine with an order of its own, and policies that do not go with them, are told") {
