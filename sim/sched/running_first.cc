@@ -71,7 +71,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   if (!short_of_memory_) admit_waiting();
   describe_batch();
   describe_line(batch_);
-  if (host_ != nullptr || !batch_.fetching.empty()) hold_for_copies();
+  if (host_ != nullptr || !batch_.fetching.empty() || (batch_.empty() && !pipelined())) hold_for_copies();
   if (pipelined() && (sent_ == 0 || !planned_.empty())) send_batch();
   return batch_;
 }

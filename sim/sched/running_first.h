@@ -120,7 +120,7 @@ class RunningFirst final : public Scheduler, private CachedPrefixes {
   void drop_all_kv(SequenceId id);
   void settle_copies();
   [[nodiscard]] kv::Grant take_memory(SequenceId id, const Sequence& s, Tokens first);
-  void bring_back(SequenceId id);
+  void bring_back(SequenceId id, Tokens found);
   [[nodiscard]] bool copies_under_way() const;
   void hold_for_copies();
   void admit_waiting();

@@ -17,9 +17,11 @@ void RunningFirst::admit_waiting() {
     if (head.sequence == SequenceId::none) head.sequence = open_sequence(head);
     const SequenceId id = head.sequence;
     Sequence& s = table_[id];
-    const bool has_kv = s.kept > Tokens(0) || s.saved > Tokens(0);
-    const Tokens hit = has_kv ? Tokens(0) : memory_->find_prefix(id, s.id, asked(s));
-    const Tokens start = has_kv ? std::max(s.kept, s.saved) : hit;
+    // Who was swapped out looks as well: what is found need not be copied back.
+    const bool looks = s.kept == Tokens(0);
+    const Tokens hit = looks ? memory_->find_prefix(id, s.id, asked(s)) : Tokens(0);
+    const Tokens start = std::max({hit, s.kept, s.saved});
+    const bool copied_back = s.saved > std::max(hit, s.kept);
     Tokens n = s.length() - start;
     const Tokens threshold = options_.long_prefill_token_threshold;
     if (threshold > Tokens(0)) n = std::min(n, threshold);
@@ -32,7 +34,7 @@ void RunningFirst::admit_waiting() {
     if (s.ready > now_) break;
     // While it is copied back it holds room for one token more, so that it can go on then.
     const bool fetches = hit > Tokens(0) && memory_->prefix_comes_later(id);
-    const bool later = fetches || (s.saved > Tokens(0) && host_->overlap());
+    const bool later = fetches || (copied_back && host_->overlap());
     if (!gates_open(id, s) || take_memory(id, s, start + (later ? Tokens(1) : n)) != kv::Grant::granted) {
       if (running_.size() == 0 && holder_ != SequenceId::none && holder_ != id) {
         beneficiary_ = s.id;
@@ -50,16 +52,15 @@ void RunningFirst::admit_waiting() {
       batch_.admitted.push_back(s.id);
     } else {
       s.stall_waiting += now_ - s.waits_since;
-      if (s.saved == Tokens(0)) batch_.resumed.push_back(s.id);
+      if (!copied_back) batch_.resumed.push_back(s.id);
     }
     s.computed = start;
-    if (has_kv) {
-      bring_back(id);
-    } else {
+    if (s.kept > Tokens(0) || s.saved > Tokens(0)) bring_back(id, hit);
+    if (looks) {
       batch_.looked_up += asked(s).count();
       batch_.hit += hit.count();
     }
-    if (s.admitted && !has_kv) {
+    if (s.admitted && looks) {
       batch_.looked_up_resumed += asked(s).count();
       batch_.hit_resumed += hit.count();
     }

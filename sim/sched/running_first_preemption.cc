@@ -107,12 +107,15 @@ kv::Grant RunningFirst::take_memory(SequenceId id, const Sequence& s, Tokens fir
   return s.kept > Tokens(0) ? memory_->grow(id, first) : memory_->admit(id, s.need, first);
 }
 
-// It has its seat and its memory: what is on the host comes back.
-void RunningFirst::bring_back(SequenceId id) {
+// It has its seat and its memory: what is on the host comes back, but for what was found on the GPU.
+void RunningFirst::bring_back(SequenceId id, Tokens found) {
   Sequence& s = table_[id];
-  if (s.saved > Tokens(0)) {
+  const Tokens there = std::max(found, s.kept);
+  if (s.saved > there) {
     const SwapCause cause = s.kept > Tokens(0) ? SwapCause::tail : SwapCause::victim;
-    batch_.swapped_in.push_back({s.id, host_->fetch(s, now_), cause});
+    batch_.swapped_in.push_back({s.id, host_->fetch(s, there, now_), cause});
+  } else if (host_ != nullptr) {
+    host_->drop(s);
   }
   s.kept = Tokens(0);
   if (holder_ == id) holder_ = SequenceId::none;
@@ -121,8 +124,8 @@ void RunningFirst::bring_back(SequenceId id) {
 // Copies of victims hold up the step that begins them; those that overlap, and fetches, hold up only an engine with
 // nothing else to do.
 void RunningFirst::hold_for_copies() {
-  if (host_ != nullptr && !host_->overlap()) {
-    if (!batch_.swapped_out.empty() || !batch_.swapped_in.empty()) batch_.held_until = host_->last_end();
+  if (host_ != nullptr && !host_->overlap() && !(batch_.swapped_out.empty() && batch_.swapped_in.empty())) {
+    batch_.held_until = host_->last_end();
     return;
   }
   if (!batch_.empty()) return;

@@ -187,15 +187,18 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     options.memory.eviction =
         cache_eviction(scenario, traits.own_eviction, s.model, s.max_model_len, recording, a.identity, errors);
   }
-  if (cached && !traits.own_eviction && !recording.first_run) {
+  const bool swaps = sched::mode_swaps(options.mode);
+  if (swaps || (cached && asks_tiers(scenario))) {
+    a.host_link = std::make_unique<cost::HostLink>(host_link(scenario, s.gpu.spec));
+  }
+  if (cached && asks_tiers(scenario) && !traits.own_eviction && !recording.first_run) {
     const std::int64_t bytes = block_size.count() * memory_budget.bytes_per_token.count();
     TierPathsOptions paths;
-    paths.host = host_link(scenario, s.gpu.spec);
     paths.block_bytes = Bytes(bytes);
     paths.gpus = s.tensor_parallel;
     paths.copies_per_block = kCopiesPerLayer * s.model.num_hidden_layers;
     paths.longest_chunk = engine.max_num_batched_tokens;
-    TierSetup tiers = tier_setup(scenario, paths, *a.cost, errors);
+    TierSetup tiers = tier_setup(scenario, paths, *a.host_link, *a.cost, errors);
     options.memory.tiers = tiers.options;
     a.tier_paths = std::move(tiers.paths);
   }
@@ -205,22 +208,33 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
           : std::nullopt;
   if (!options.watermark && traits.own_watermark > 0) options.watermark = traits.own_watermark;
   const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
-  if (sched::mode_swaps(options.mode)) {
-    if (cached) {
+  if (swaps) {
+    if (cached && traits.own_preemption) {
       errors.add(scenario.place("preemption.mode"),
-                 fmt::format("preemption.mode: {} is not combined with prefix caching (prefix_cache.enable: false)",
-                             options.mode));
+                 fmt::format("preemption.mode: swaps of {} are not combined with prefix caching "
+                             "(prefix_cache.enable: false)",
+                             scheduler));
+    }
+    if (cached && options.overlap) {
+      errors.add(scenario.place("preemption.overlap"),
+                 "preemption.overlap: what is copied back beside steps would be found in the prefix cache before it is "
+                 "there; expected false, or prefix_cache.enable: false");
+    }
+    if (cached) {
+      a.identity.notes.emplace_back(
+          "what the prefix cache has of a swapped-out request saves copying it back; prefill saved counts it as "
+          "computing");
     }
     options.host_blocks = Blocks(scenario.bytes("preemption.swap_space").count() / block_bytes);
-    a.swap_path = std::make_unique<SwapPath>(host_link(scenario, s.gpu.spec), Bytes(block_bytes),
-                                             kCopiesPerLayer * s.model.num_hidden_layers);
+    a.swap_path =
+        std::make_unique<SwapPath>(*a.host_link, Bytes(block_bytes), kCopiesPerLayer * s.model.num_hidden_layers);
     if (options.host_blocks == Blocks(0)) {
       a.identity.notes.push_back(
           fmt::format("preemption.swap_space holds no block of {} bytes: all victims are recomputed", block_bytes));
     }
     options.link = a.swap_path.get();
   }
-  if (forks && (sched::mode_swaps(options.mode) || options.batch.tail_blocks > Tokens(0))) {
+  if (forks && (swaps || options.batch.tail_blocks > Tokens(0))) {
     errors.add(
         scenario.place("preemption.mode"),
         "preemption: requests of several samples are recomputed whole; expected mode: recompute, tail_blocks: false");

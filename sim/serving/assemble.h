@@ -9,6 +9,7 @@
 
 #include "sim/cost/constants.h"
 #include "sim/cost/cost_model.h"
+#include "sim/cost/host_link.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/model/memory_budget.h"
@@ -36,8 +37,9 @@ struct Assembly {
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<kv::Memory> memory;
   std::unique_ptr<cost::CostModel> cost;
-  std::unique_ptr<SwapPath> swap_path;    // where preemption may swap
-  std::unique_ptr<TierPaths> tier_paths;  // where the prefix cache has tiers below the GPU
+  std::unique_ptr<cost::HostLink> host_link;  // what both of these go over
+  std::unique_ptr<SwapPath> swap_path;        // where preemption may swap
+  std::unique_ptr<TierPaths> tier_paths;      // where the prefix cache has tiers below the GPU
   std::unique_ptr<sched::RestoreCost> restore_cost;
   std::unique_ptr<sched::Scheduler> scheduler;
   Blocks host_blocks;           // that swapped sequences go to

@@ -87,7 +87,7 @@ void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
   }
 }
 
-// Swaps and tiers are not in use together: it is one link, over which one or the other is copied.
+// Swaps and tiers go over one link.
 void tell_copies(Assembly& a, metrics::Collector& collector) {
   const auto tell = [&collector](cost::Direction direction, SimTime begin, SimTime end) {
     if (direction == cost::Direction::out) {
@@ -96,8 +96,7 @@ void tell_copies(Assembly& a, metrics::Collector& collector) {
       collector.copies_in(begin, end);
     }
   };
-  if (a.swap_path != nullptr) a.swap_path->link().listen(tell);
-  if (a.tier_paths != nullptr) a.tier_paths->host().listen(tell);
+  if (a.host_link != nullptr) a.host_link->listen(tell);
 }
 
 RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {

@@ -38,7 +38,8 @@ bool asks_tiers(const Document& scenario) {
   return false;
 }
 
-TierSetup tier_setup(const Document& scenario, TierPathsOptions paths, cost::CostModel& cost, Diagnostics& errors) {
+TierSetup tier_setup(const Document& scenario, TierPathsOptions paths, cost::HostLink& host, cost::CostModel& cost,
+                     Diagnostics& errors) {
   TierSetup setup;
   if (!asks_tiers(scenario)) return setup;
   for (std::size_t tier = 0; tier < kv::kTiers; ++tier) {
@@ -82,7 +83,7 @@ TierSetup tier_setup(const Document& scenario, TierPathsOptions paths, cost::Cos
     errors.add(scenario.place(key_of("prefetch")),
                "prefix_cache.tiers.prefetch: there is no host tier to bring blocks to (prefix_cache.tiers.host.size)");
   }
-  setup.paths = std::make_unique<TierPaths>(paths, cost);
+  setup.paths = std::make_unique<TierPaths>(paths, host, cost);
   setup.options.links = setup.paths.get();
   return setup;
 }

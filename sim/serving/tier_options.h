@@ -19,8 +19,8 @@ struct TierSetup {
   std::unique_ptr<TierPaths> paths;  // nullptr without tiers
 };
 
-// `paths`: but for the stores' links. `cost` outlives the paths.
-[[nodiscard]] TierSetup tier_setup(const scenario::Document& scenario, TierPathsOptions paths, cost::CostModel& cost,
-                                   Diagnostics& errors);
+// `paths`: but for the stores' links. `host` and `cost` outlive the paths.
+[[nodiscard]] TierSetup tier_setup(const scenario::Document& scenario, TierPathsOptions paths, cost::HostLink& host,
+                                   cost::CostModel& cost, Diagnostics& errors);
 
 }  // namespace blockyard::serving

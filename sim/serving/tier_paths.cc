@@ -6,18 +6,18 @@ namespace blockyard::serving {
 
 using cost::Direction;
 
-TierPaths::TierPaths(const TierPathsOptions& options, cost::CostModel& cost)
-    : options_(options), cost_(&cost), host_(options.host) {
+TierPaths::TierPaths(const TierPathsOptions& options, cost::HostLink& host, cost::CostModel& cost)
+    : options_(options), cost_(&cost), host_(&host) {
   for (std::size_t i = 0; i < kv::kTiers; ++i) {
     if (options.stores[i]) stores_[i].emplace(*options.stores[i]);
   }
 }
 
 SimTime TierPaths::gpu_to_host(SimTime now, SimTime ready, std::int64_t blocks) {
-  return host_.begin(Direction::out, now, on_host_link(blocks), pieces(blocks), ready);
+  return host_->begin(Direction::out, now, on_host_link(blocks), pieces(blocks), ready);
 }
 SimTime TierPaths::host_to_gpu(SimTime now, SimTime ready, std::int64_t blocks) {
-  return host_.begin(Direction::in, now, on_host_link(blocks), pieces(blocks), ready);
+  return host_->begin(Direction::in, now, on_host_link(blocks), pieces(blocks), ready);
 }
 SimTime TierPaths::store(kv::Tier tier, SimTime now, SimTime ready, std::int64_t blocks) {
   return link_of(tier).begin(Direction::out, now, on_store_link(blocks), blocks, ready);
@@ -27,14 +27,14 @@ SimTime TierPaths::load(kv::Tier tier, SimTime now, SimTime ready, std::int64_t 
 }
 
 SimTime TierPaths::would_fetch(SimTime now, const kv::TierBlocks& blocks) const {
-  SimTime idle = host_.idle_from(Direction::in, now);
+  SimTime idle = host_->idle_from(Direction::in, now);
   for (std::size_t i = 0; i < kv::kTiers; ++i) {
     if (blocks[i] == 0) continue;
     SimTime in_host = now;
     if (stores_[i]) {
       in_host = stores_[i]->idle_from(Direction::in, now) + stores_[i]->duration(on_store_link(blocks[i]), blocks[i]);
     }
-    idle = std::max(idle, in_host) + host_.duration(on_host_link(blocks[i]), pieces(blocks[i]));
+    idle = std::max(idle, in_host) + host_->duration(on_host_link(blocks[i]), pieces(blocks[i]));
   }
   return idle - now;
 }

@@ -1,7 +1,7 @@
 // The ways to the tiers below the GPU: the host links of all GPUs of a replica at once, each moving its share of a
-// block, and behind them one link a store. Copies over the host links and swaps are of one kind (serving/swap_path.h):
-// a block is `copies_per_block` pieces; over a store's link a block is one. What would be computed instead is taken by
-// the cost model, in full chunks by themselves.
+// block, and behind them one link a store. Copies over the host links and swaps are of one kind, and wait for each
+// other (serving/swap_path.h): a block is `copies_per_block` pieces; over a store's link a block is one. What would be
+// computed instead is taken by the cost model, in full chunks by themselves.
 #pragma once
 
 #include <array>
@@ -14,7 +14,6 @@
 namespace blockyard::serving {
 
 struct TierPathsOptions {
-  model::LinkSpec host;
   std::array<std::optional<model::LinkSpec>, kv::kTiers> stores;  // by tier; the host has none
   Bytes block_bytes;                                              // of one GPU
   std::int64_t gpus = 1;
@@ -24,7 +23,8 @@ struct TierPathsOptions {
 
 class TierPaths final : public kv::TierLinks {
  public:
-  TierPaths(const TierPathsOptions& options, cost::CostModel& cost);
+  // Both outlive it.
+  TierPaths(const TierPathsOptions& options, cost::HostLink& host, cost::CostModel& cost);
 
   SimTime gpu_to_host(SimTime now, SimTime ready, std::int64_t blocks) override;
   SimTime host_to_gpu(SimTime now, SimTime ready, std::int64_t blocks) override;
@@ -33,7 +33,7 @@ class TierPaths final : public kv::TierLinks {
   [[nodiscard]] SimTime would_fetch(SimTime now, const kv::TierBlocks& blocks) const override;
   [[nodiscard]] SimTime would_compute(Tokens from, Tokens to) override;
 
-  [[nodiscard]] cost::HostLink& host() { return host_; }
+  [[nodiscard]] const cost::HostLink& host() const { return *host_; }
   // nullptr without one.
   [[nodiscard]] const cost::HostLink* store_link(kv::Tier tier) const {
     const auto& link = stores_[static_cast<std::size_t>(tier)];
@@ -50,7 +50,7 @@ class TierPaths final : public kv::TierLinks {
 
   TierPathsOptions options_;
   cost::CostModel* cost_;
-  cost::HostLink host_;
+  cost::HostLink* host_;
   std::array<std::optional<cost::HostLink>, kv::kTiers> stores_;
 };
 

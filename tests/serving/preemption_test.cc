@@ -3,10 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "sim/cost/fixed_step.h"
+#include "sim/cost/host_link.h"
 #include "sim/kv/allocator/strategies.h"
 #include "sim/sched/preemption/mode.h"
 #include "sim/sched/preemption/victim.h"
 #include "sim/sched/schedulers.h"
+#include "sim/serving/swap_path.h"
+#include "sim/serving/tier_paths.h"
 #include "tests/serving/laws.h"
 
 using namespace blockyard;
@@ -83,6 +87,87 @@ TEST_CASE("a victim that is swapped holds the step up, on its way out and back")
     CHECK(s.swap.host_live_mean_share == Approx(50.0 / 2048 * (4'001 - 10) / 7'992).epsilon(1e-12));
     CHECK(s.swap.host_live_peak_share == 50.0 / 2048);
   }
+}
+
+TEST_CASE("what the prefix cache still has of a swapped victim is not copied back") {
+  // As above. The first request takes 25 of the victim's 50 blocks, the deepest first: 25 are found, 25 come back.
+  const serving::RunResult result = two_requests({"preemption.mode=swap", "prefix_cache.enable=true"});
+  const metrics::Summary& s = result.summary;
+  CHECK(s.swap.total() == metrics::SwapTraffic{Blocks(50), Bytes(50LL << 21), Blocks(25), Bytes(25LL << 21)});
+  CHECK(result.collector.records()[1].ended == milliseconds(7'992) - SimTime(500'000));
+  CHECK(s.recomputed_tokens == 0);
+  CHECK(s.prefix_cache.hit_tokens == 400);
+  CHECK(s.prefix_cache.hit_tokens_resumed == 400);
+  CHECK(s.prefix_cache_work->ledger.hit_tokens[static_cast<std::size_t>(HitCause::own_preemption)] == 400);
+}
+
+TEST_CASE("swaps and the tiers below a prefix cache wait for each other on the one link") {
+  model::LinkSpec spec;
+  spec.bytes_per_s = 1e9;
+  cost::HostLink link(spec);
+  const std::unique_ptr<cost::CostModel> cost = cost::make_fixed(milliseconds(10));
+  const Bytes block(1'000'000);  // 1 ms
+  serving::SwapPath swaps(link, block, 1);
+  serving::TierPathsOptions options;
+  options.block_bytes = block;
+  options.longest_chunk = Tokens(512);
+  serving::TierPaths tiers(options, link, *cost);
+  const SimTime now;
+  CHECK(swaps.begin_out(now, {Blocks(10), 10}) == milliseconds(10));
+  CHECK(tiers.gpu_to_host(now, now, 5) == milliseconds(15));
+  CHECK(swaps.begin_out(now, {Blocks(1), 1}) == milliseconds(16));
+  CHECK(tiers.host_to_gpu(now, now, 2) == milliseconds(2));
+  CHECK(swaps.begin_in(now, {Blocks(3), 3}) == milliseconds(5));
+  CHECK(tiers.would_fetch(now, {4, 0, 0}) == milliseconds(9));
+  CHECK(swaps.there_and_back(now, {Blocks(1), 1}) == milliseconds(18));
+  CHECK(link.busy(cost::Direction::out, milliseconds(16)) == milliseconds(16));
+}
+
+TEST_CASE("swaps with a prefix cache: walking every step gives the same bytes, and the laws hold") {
+  std::vector<Row> rows;
+  for (std::int64_t i = 0; i < 60; ++i) {
+    rows.push_back({milliseconds(13 * i), 60 + 9 * (i / 6), 40 + 17 * (i % 5), fmt::format(",{},48", 1 + i % 4)});
+  }
+  const TraceFile trace(rows, ",prefix_id,prefix_tokens");
+  const Sets base{"preemption.mode=swap", "prefix_cache.enable=true", "kv_cache.budget=40 blocks",
+                  "engine.max_model_len=400", "hardware.links.host.bandwidth=10 GB/s"};
+  const std::vector<Sets> cases{
+      {"preemption.swap_space=4 GiB"},
+      {"preemption.swap_space=40 MiB"},
+      {"preemption.mode=cheapest"},
+      {"preemption.victim=largest"},
+      {"preemption.victim=cheapest_to_restore", "prefix_cache.eviction=sieve"},
+      {"engine.queue_order=longest_prefix"},
+      {"engine.queue_order=priority"},
+      {"prefix_cache.tiers.host.size=64 MiB", "prefix_cache.tiers.load=always"},
+      {"prefix_cache.tiers.host.size=64 MiB", "prefix_cache.tiers.host.write=on_eviction",
+       "hardware.links.host.bandwidth=300 MB/s", "hardware.links.host.shared=true", "preemption.victim=latest"},
+      {"prefix_cache.eviction=opt"},
+  };
+  for (const Sets& some : cases) {
+    INFO(some.front());
+    Sets sets = base;
+    sets.insert(sets.end(), some.begin(), some.end());
+    const metrics::Summary s = run_with(small_engine(trace), sets).summary;
+    CHECK(s.preemptions > 0);
+    CHECK(s.prefix_cache.hit_tokens > 0);
+  }
+}
+
+TEST_CASE("swaps that would be found before they are back, and those of vllm-v0, are refused with a prefix cache") {
+  const TraceFile trace({{SimTime(0), 8, 4, ""}});
+  const auto error_of = [&](const Sets& sets) -> std::string {
+    try {
+      static_cast<void>(run(small_engine(trace), sets));
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Sets overlap{"preemption.mode=swap", "prefix_cache.enable=true", "preemption.overlap=true"};
+  CHECK(error_of(overlap).find("found in the prefix cache before it is there") != std::string::npos);
+  const Sets v0{"preemption.mode=swap", "prefix_cache.enable=true", "engine.scheduler=vllm-v0"};
+  CHECK(error_of(v0).find("swaps of vllm-v0") != std::string::npos);
 }
 
 TEST_CASE("with overlap a victim's blocks are free when its copy has ended, and it runs when it is back") {

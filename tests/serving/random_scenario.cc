@@ -92,7 +92,7 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
   const bool v0 = scheduler == "vllm-v0";
-  const bool swap_allowed = !prefix_cache_allowed && !several;
+  const bool swap_allowed = !several && !(v0 && prefix_cache_allowed);
   const bool swap = swap_allowed && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
   const bool chunked = number(0, 2) > 0;
@@ -134,12 +134,12 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("  map_cost: {}", one_of("auto", "0 ms", "1 us"));
   out.add("preemption:");
   out.add("  victim: {}", v0 ? "engine" : victim());
-  const bool tail = strategy == "paged" && !v0 && swap_allowed && number(0, 2) == 0;
+  const bool tail = strategy == "paged" && !v0 && swap_allowed && !prefix_cache_allowed && number(0, 2) == 0;
   out.add("  tail_blocks: {}", tail);
   if (swap) {
     out.add("  mode: {}", v0 ? "swap" : one_of("swap", "cheapest"));
     out.add("  swap_space: {}", one_of("4 GiB", "20 MiB", "0 B"));
-    out.add("  overlap: {}", !v0 && !tail && number(0, 1) == 0);
+    out.add("  overlap: {}", !v0 && !tail && !prefix_cache_allowed && number(0, 1) == 0);
   }
   const NameDocs evictions = kv::evictions();
   const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0

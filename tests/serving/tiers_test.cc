@@ -128,6 +128,23 @@ TEST_CASE("tiers: who fetches runs when its blocks have arrived") {
   CHECK(computed.summary.prefix_cache_work->ledger.computed_instead_tokens == 56);
 }
 
+TEST_CASE("tiers: an engine that has nothing to do but wait for a fetch does so in one step") {
+  // As above; B2 decodes beside the fetch at first, and has ended long before it has.
+  const TraceFile trace({{milliseconds(0), 64, 1, ",1"},
+                         {milliseconds(200), 190, 1, ",0"},
+                         {milliseconds(895), 8, 3, ",0"},
+                         {milliseconds(900), 64, 1, ",1"}},
+                        ",session");
+  const Sets slow{"hardware.links.host.bandwidth=200 MiB/s", "hardware.links.host.latency=0 s",
+                  "hardware.links.host.copy_overhead=0 s",   "prefix_cache.tiers.host.size=1 GiB",
+                  "prefix_cache.tiers.load=always",          "kv_cache.budget=25 blocks"};
+  const serving::RunResult result = run(small_engine(trace), with(slow));
+  CHECK(from_below(result.summary) == 56);
+  // It joins when the step from 895 ends, at 905; the other's third token comes at 925; 7 blocks take 35 ms.
+  const metrics::RequestRecord& last = result.collector.records()[3];
+  CHECK(last.first_token - last.arrival == milliseconds(5 + 35 + 10));
+}
+
 TEST_CASE("tiers: of several samples too, who fetches runs when its blocks have arrived") {
   // As above. Output of one token: the samples hold nothing beyond the prompt.
   const TraceFile trace(

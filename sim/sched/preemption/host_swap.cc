@@ -39,9 +39,10 @@ Blocks HostSwap::save(Sequence& s, Tokens from, Tokens to, SimTime now) {
   return copy.blocks;
 }
 
-Blocks HostSwap::fetch(Sequence& s, SimTime now) {
+Blocks HostSwap::fetch(Sequence& s, Tokens from, SimTime now) {
   const Blocks blocks = s.host_blocks;
-  begun(s, link_->begin_in(now, copy_of(s.kept, s.saved)));
+  const Copy copy = copy_of(from, s.saved);
+  begun(s, link_->begin_in(now, copy));
   s.host_blocks = Blocks(0);
   s.saved = Tokens(0);
   --sequences_;
@@ -50,7 +51,7 @@ Blocks HostSwap::fetch(Sequence& s, SimTime now) {
   } else {
     pool_.give_back(blocks);
   }
-  return blocks;
+  return copy.blocks;
 }
 
 void HostSwap::drop(Sequence& s) {

@@ -49,8 +49,8 @@ class HostSwap {
   // Tokens [from, to) go to the host, before those that are there already. Returns the blocks. With
   // overlap, s.ready is the end of the copy.
   Blocks save(Sequence& s, Tokens from, Tokens to, SimTime now);
-  // All that it has there comes back; likewise.
-  Blocks fetch(Sequence& s, SimTime now);
+  // What it has there of its tokens from `from` on comes back, those before being on the GPU; likewise.
+  Blocks fetch(Sequence& s, Tokens from, SimTime now);
   // It is not wanted any more.
   void drop(Sequence& s);
 
