@@ -43,8 +43,8 @@ class CachedPrefixes {
 struct QueueOptions {
   double prediction_cv = 0;  // error of predicted output lengths (queue_order/predicted_length.h)
   std::uint64_t seed = 0;
-  SimTime deadline;               // of a first token, from the arrival on
-  SimTime deadline_per_priority;  // added to it for each step of priority
+  SimTime deadline;                    // of a first token, from the arrival on
+  SimTime deadline_per_priority;       // added to it for each step of priority
   CachedPrefixes* prefixes = nullptr;  // nullptr: nobody has one
 };
 
