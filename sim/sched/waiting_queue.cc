@@ -35,7 +35,9 @@ constexpr std::array kOrders{
     OrderRow{"priority", "by priority (smaller first), then arrival time, then arrival order", true, make<Priority>},
     OrderRow{"sjf", "shortest predicted output first; long requests may starve", true, make<Sjf>},
     OrderRow{"srpt", "shortest predicted rest of the output first; long requests may starve", true, make<Srpt>},
-    OrderRow{"edf", "earliest deadline first: arrival + slo.ttft + priority x deadline_per_priority", true, make<Edf>},
+    OrderRow{"edf",
+             "earliest deadline first: arrival + slo.ttft, or that of its class, + priority x deadline_per_priority",
+             true, make<Edf>},
     OrderRow{"fair", "the tenant that got the fewest tokens first (VTC, Sheng et al., OSDI 2024)", true, make<Fair>},
 };
 
