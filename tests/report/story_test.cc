@@ -107,7 +107,7 @@ std::string row_of(const std::string& fields, const std::map<metrics::TimeBucket
     const auto bucket = buckets.find(static_cast<metrics::TimeBucket>(i));
     text += "," + (bucket == buckets.end() ? std::string("0") : bucket->second);
   }
-  return text + "\n";
+  return text + ",0,\n";
 }
 
 TEST_CASE("a request stands in the line from the first step that can see it, and not before") {
