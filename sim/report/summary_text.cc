@@ -296,8 +296,7 @@ std::string origin(const metrics::Identity& identity, std::string_view read) {
 
 std::string print_summary(const Summary& s, std::string_view read) {
   return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + groups_text(s) +
-         time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) +
-         origin(s.identity, read);
+         time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
 }
 
 }  // namespace blockyard::report

@@ -19,9 +19,9 @@ namespace blockyard::sched {
 struct QueueOptions {
   double prediction_cv = 0;  // error of predicted output lengths (queue_order/predicted_length.h)
   std::uint64_t seed = 0;
-  SimTime deadline;                         // of a first token, from the arrival on
+  SimTime deadline;                           // of a first token, from the arrival on
   std::vector<SimTime> deadlines_by_class{};  // likewise, of requests of a class, which is counted from 1
-  SimTime deadline_per_priority;            // added to it for each step of priority
+  SimTime deadline_per_priority;              // added to it for each step of priority
 };
 
 struct Waiting {
