@@ -18,13 +18,15 @@ Collector::Collector(const Options& options)
   time_.count_arrivals(options.window_from, options.window_to);
 }
 
-RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples) {
+RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples, Sender sender) {
   const SimTime sent = now - options_.front_end;
   if (records_.empty()) start(sent);
   RequestRecord r;
   r.arrival = sent;
   r.prompt_tokens = static_cast<std::int32_t>(prompt.count());
-  r.samples = static_cast<std::uint16_t>(samples);
+  r.samples = static_cast<std::uint16_t>(samples & 0x1FF);
+  r.slo_class = static_cast<std::uint16_t>(sender.slo_class & 0x7F);
+  r.tenant = sender.tenant;
   records_.push_back(r);
   prompt_tokens_ += prompt.count();
   return static_cast<RecordId>(records_.size() - 1);
@@ -170,16 +172,6 @@ std::vector<TimeSeriesRow> Collector::time_series() const {
   return rows;
 }
 
-// Which limits a finished request is beyond.
-std::array<bool, kSloLimitNames.size()> Collector::missed(const RequestRecord& r) const {
-  const Slo& slo = options_.slo;
-  // tpot > limit, without the division: last - first > limit x gaps.
-  const auto decode_ns = static_cast<Int128>((r.ended - r.first_token).count());
-  return {slo.ttft && r.first_token - r.arrival > *slo.ttft,
-          slo.tpot && decode_ns > static_cast<Int128>(slo.tpot->count()) * (r.generated_tokens - 1),
-          slo.e2e && r.ended - r.arrival > *slo.e2e};
-}
-
 void Collector::summarise_requests(Summary& s) const {
   std::vector<std::int64_t> times;
   times.reserve(records_.size());
@@ -212,6 +204,7 @@ void Collector::summarise_requests(Summary& s) const {
   times.clear();
   std::int64_t good = 0;
   SloMisses misses;
+  const GroupRules rules{options_.slo, options_.slo_classes};
   std::int64_t stall_ns = 0;
   std::int64_t waiting_ns = 0;
   for (const RequestRecord& r : records_) {
@@ -236,18 +229,7 @@ void Collector::summarise_requests(Summary& s) const {
       stall_ns += r.stall.count();
       waiting_ns += r.stall_waiting.count();
     }
-    if (r.outcome != Outcome::finished) {
-      ++misses.not_finished;
-      continue;
-    }
-    const auto beyond = missed(r);
-    const auto limits = std::ranges::count(beyond, true);
-    if (limits == 0) ++good;
-    for (std::size_t i = 0; i < beyond.size(); ++i) {
-      if (!beyond[i]) continue;
-      ++misses.limits[i].requests;
-      if (limits == 1) ++misses.limits[i].alone;
-    }
+    if (count_misses(rules.slo_of(r), r, misses)) ++good;
   }
   s.preempted_requests = static_cast<std::int64_t>(times.size());
   s.total_stall_s = static_cast<double>(stall_ns) / 1e9;
@@ -257,7 +239,7 @@ void Collector::summarise_requests(Summary& s) const {
   times = state().stalls_;
   s.each_stall = distribution_of(times);
   s.slo = options_.slo;
-  if (!options_.slo.any()) return;
+  if (!rules.any_limit()) return;
   s.good_requests = good;
   s.misses = misses;
 }
@@ -345,6 +327,22 @@ void Collector::summarise_rates(Summary& s) const {
   if (s.good_requests) s.goodput_requests_per_s = static_cast<double>(*s.good_requests) / span;
 }
 
+void Collector::summarise_groups(Summary& s) const {
+  const auto first = records_.begin();
+  const bool one_tenant =
+      std::ranges::all_of(records_, [&](const RequestRecord& r) { return r.tenant == first->tenant; });
+  if (one_tenant && options_.slo_classes.empty()) return;
+  Records records;
+  records.reserve(records_.size());
+  for (const RequestRecord& r : records_) {
+    if (counts(r)) records.push_back(&r);
+  }
+  const GroupRules rules{options_.slo, options_.slo_classes,
+                         s.window ? s.window->to_s - s.window->from_s : s.makespan_s};
+  s.slo_classes = by_class(records, rules);
+  s.tenants = by_tenant(records, rules);
+}
+
 Summary Collector::summarise() const {
   Summary s;
   const Collector& of = state();
@@ -371,6 +369,7 @@ Summary Collector::summarise() const {
   of.summarise_swaps(s);
   s.makespan_s = to_seconds(now_ - first_arrival_);
   summarise_rates(s);
+  summarise_groups(s);
   s.warnings = warnings_of(s);
   if (options_.window_from > SimTime(0) && !windowed()) {
     s.warnings.push_back(fmt::format("the run was over before its warm-up of {:.6g} s: figures are of all of it",

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sim/base/busy_time.h"
@@ -49,10 +50,11 @@ struct TimeSeriesRow {
 class Collector {
  public:
   struct Options {
-    SimTime timeseries_interval;      // 0 = no time series
+    SimTime timeseries_interval;     // 0 = no time series
     SimTime peak_interval = kNever;  // of which peaks are sought of what has no size at an instant
     Slo slo;
-    std::int64_t slot_bytes = 1;  // KV of one token over the whole replica
+    std::vector<SloClass> slo_classes{};  // that requests name, from 1
+    std::int64_t slot_bytes = 1;          // KV of one token over the whole replica
     std::int64_t capacity_slots = 0;
     SimTime gap_threshold = kNever;  // longer gaps are counted
     Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
@@ -64,8 +66,14 @@ class Collector {
 
   explicit Collector(const Options& options);
 
+  // Who sends a request.
+  struct Sender {
+    std::uint32_t tenant = 0;
+    std::uint8_t slo_class = 0;
+  };
   // The engine hears of a request that its client sent `front_end` ago: that is its arrival in every figure.
-  RecordId arrived(SimTime now, Tokens prompt, std::int32_t samples = 1);
+  RecordId arrived(SimTime now, Tokens prompt, std::int32_t samples, Sender sender);
+  RecordId arrived(SimTime now, Tokens prompt) { return arrived(now, prompt, 1, {}); }
   void rejected(RecordId id, SimTime now, RejectReason reason);
   void timed_out(RecordId id, SimTime now);
   void admitted(RecordId id, SimTime now) { record(id).admitted = now; }
@@ -75,7 +83,8 @@ class Collector {
   void restored(RecordId id, SimTime stall, SimTime waiting);
   void swapped_out(SwapCause cause, Blocks blocks, Bytes bytes);
   void swapped_in(SwapCause cause, Blocks blocks, Bytes bytes);
-  // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in order.
+  // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in
+  // order.
   void waits_on_link(SimTime from, SimTime until) { waited_on_link_.add(now_, from, until); }
   void copies_out(SimTime from, SimTime until) { copied_out_.add(now_, from, until); }
   void copies_in(SimTime from, SimTime until) { copied_in_.add(now_, from, until); }
@@ -175,6 +184,9 @@ class Collector {
   // Up to the last advance(); empty if there is no interval.
   [[nodiscard]] std::vector<TimeSeriesRow> time_series() const;
   [[nodiscard]] std::int64_t slot_bytes() const { return options_.slot_bytes; }
+  [[nodiscard]] std::string_view slo_class_of(const RequestRecord& r) const {
+    return r.slo_class == 0 ? std::string_view() : options_.slo_classes[r.slo_class - 1U].name;
+  }
 
  private:
   RequestRecord& record(RecordId id) { return records_[static_cast<std::size_t>(id)]; }
@@ -224,9 +236,9 @@ class Collector {
   }
   [[nodiscard]] TimeSeriesRow row(SimTime time) const;
   void end(RecordId id, SimTime now, Outcome outcome);
-  [[nodiscard]] std::array<bool, kSloLimitNames.size()> missed(const RequestRecord& r) const;
   void summarise_requests(Summary& s) const;
   void summarise_rates(Summary& s) const;
+  void summarise_groups(Summary& s) const;
   void summarise_gaps(Summary& s) const;
   void summarise_state(Summary& s) const;
   void summarise_swaps(Summary& s) const;

@@ -45,7 +45,9 @@ struct RequestRecord {
   std::int32_t recomputed_tokens = 0;  // positions computed again
   Outcome outcome = Outcome::unfinished;
   RejectReason reason = RejectReason::none;
-  std::uint16_t samples = 1;  // sequences that it becomes after its prompt
+  std::uint16_t samples : 9 = 1;    // sequences that it becomes after its prompt
+  std::uint16_t slo_class : 7 = 0;  // from 1; 0 = none
+  std::uint32_t tenant = 0;
 };
 static_assert(sizeof(RequestRecord) <= 72);
 

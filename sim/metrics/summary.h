@@ -8,9 +8,10 @@
 //                  quantiles within 0.05 %
 //   e2e_s          last output token - arrival
 //   throughput     finished requests, and all output tokens, over the makespan
-//   goodput        finished requests that meet every limit given, over the makespan; one-token outputs meet any tpot
-//   misses         finished requests beyond a limit (alone: beyond no other), and those not finished
-//   time           where E2E went, bucket by bucket (time_buckets.h); the means add up to that of e2e_s; and likewise
+//   goodput        finished requests that meet every limit given (of their class, where there are classes), over the
+//   makespan; one-token outputs meet any tpot misses         finished requests beyond a limit (alone: beyond no other),
+//   and those not finished time           where E2E went, bucket by bucket (time_buckets.h); the means add up to that
+//   of e2e_s; and likewise
 //                  where the time of timed-out requests went until their clients left
 //   makespan_s     from the first arrival to the last event
 //   stall_s        for each preempted request: from each preemption until its computed length was regained, summed
@@ -28,33 +29,14 @@
 #include "sim/base/cache_ledger.h"
 #include "sim/base/memory_states.h"
 #include "sim/base/quantities.h"
+#include "sim/metrics/group_figures.h"
 #include "sim/metrics/quantiles.h"
 #include "sim/metrics/record.h"
+#include "sim/metrics/slo.h"
 #include "sim/metrics/swap_use.h"
 #include "sim/metrics/time_buckets.h"
 
 namespace blockyard::metrics {
-
-// Limits of a good request; those absent do not bind.
-struct Slo {
-  std::optional<SimTime> ttft;
-  std::optional<SimTime> tpot;
-  std::optional<SimTime> e2e;
-  [[nodiscard]] bool any() const { return ttft || tpot || e2e; }
-  [[nodiscard]] std::array<std::optional<SimTime>, 3> limits() const { return {ttft, tpot, e2e}; }
-};
-inline constexpr std::array<const char*, 3> kSloLimitNames{"ttft", "tpot", "e2e"};
-
-// Which limits kept requests from being good. Law: good requests + not finished + finished ones beyond any limit are
-// all that the goodput is a share of.
-struct SloMisses {
-  struct Limit {
-    std::int64_t requests = 0;
-    std::int64_t alone = 0;  // those of them that meet every other limit
-  };
-  std::array<Limit, kSloLimitNames.size()> limits{};  // of finished requests
-  std::int64_t not_finished = 0;                      // rejected, timed out, unfinished
-};
 
 // What was run, and how far to trust it.
 struct Identity {
@@ -199,9 +181,11 @@ struct Summary {
   double requests_per_s = 0;
   double output_tokens_per_s = 0;
   Slo slo;
-  std::optional<std::int64_t> good_requests;  // none without an slo
+  std::optional<std::int64_t> good_requests;  // none without any limit, of all or of a class
   std::optional<double> goodput_requests_per_s;
   std::optional<SloMisses> misses;
+  std::vector<GroupFigures> slo_classes;  // none without classes
+  TenantFigures tenants;                  // none if all requests are of one
 
   std::int64_t preemptions = 0;
   std::int64_t preempted_requests = 0;

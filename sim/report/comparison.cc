@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "sim/report/comparison_groups.h"
 #include "sim/report/comparison_rows.h"
 #include "sim/report/definitions.h"
 #include "sim/report/figures.h"
@@ -153,7 +154,12 @@ TextTable table_of(std::span<const Variant* const> variants) {
   TextTable table(2);
   add_labels(table, variants);
   std::string group;
-  for (const ComparisonRow& row : comparison_rows()) {
+  std::vector<ComparisonRow> rows = comparison_rows();
+  std::vector<const metrics::Summary*> summaries;
+  summaries.reserve(variants.size());
+  for (const Variant* variant : variants) summaries.push_back(&variant->summary);
+  for (ComparisonRow& row : group_rows(summaries)) rows.push_back(std::move(row));
+  for (const ComparisonRow& row : rows) {
     Values values;
     for (const Variant* variant : variants) values.push_back(row.value(variant->summary));
     if (left_out(row.show, values)) continue;

@@ -46,11 +46,11 @@ std::string requests_header() {
       "s,"
       "recomputed_tokens";
   for (const char* bucket : metrics::kTimeBucketNames) header += fmt::format(",{}_s", bucket);
-  return header + "\n";
+  return header + ",tenant,slo_class\n";
 }
 
 void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
-                    const metrics::TimeRow& time) {
+                    const metrics::TimeRow& time, std::string_view slo_class) {
   const bool finished = record.outcome == metrics::Outcome::finished;
   append_integer(out, request);
   out.push_back(',');
@@ -79,6 +79,9 @@ void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics
     out.push_back(',');
     if (has_time) append_seconds(out, SimTime(ns));
   }
+  append_field(out, record.tenant);
+  out.push_back(',');
+  append(out, slo_class);
   out.push_back('\n');
 }
 

@@ -21,7 +21,7 @@ inline constexpr const char* kEventsFile = "events.csv";
 // tpot_s and e2e_s are given for finished requests only; the buckets of `time`, which add up to e2e_s or to the time
 // until the request was given up, for all that stood in the line and have ended.
 void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
-                    const metrics::TimeRow& time);
+                    const metrics::TimeRow& time, std::string_view slo_class = {});
 
 // "t_s,event,request,other,cause"
 void append_event_header(fmt::memory_buffer& out);

@@ -39,6 +39,8 @@ inline constexpr std::array<const char*, metrics::kSloLimitNames.size()> kSloLim
 
 // "TTFT <= 1 s, TPOT <= 50 ms"
 [[nodiscard]] std::string slo_text(const metrics::Slo& slo);
+// "TTFT 1,000 (800 alone), TPOT 500 (300 alone); 66 not finished"
+[[nodiscard]] std::string misses_text(const metrics::Slo& slo, const metrics::SloMisses& misses);
 
 // What must be known before any figure is read: an early end, or why the run could not go on. "" otherwise.
 [[nodiscard]] std::string marks_text(const metrics::Summary& summary);

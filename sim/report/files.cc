@@ -24,7 +24,8 @@ void write_requests(PendingFile& file, const metrics::Collector& collector) {
   append(file, requests_header());
   const std::vector<metrics::RequestRecord>& records = collector.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
-    append_request(file.buffer(), static_cast<std::int64_t>(i), records[i], collector.time().row(i));
+    append_request(file.buffer(), static_cast<std::int64_t>(i), records[i], collector.time().row(i),
+                   collector.slo_class_of(records[i]));
     file.spill();
   }
   file.close();

@@ -2,25 +2,12 @@
 
 #include <optional>
 
+#include "sim/report/groups_json.h"
+
 namespace blockyard::report {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json number_or_null(const std::optional<double>& value) {
-  return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json distribution_json(const metrics::Distribution& d) {
-  ordered_json j;
-  j["count"] = d.count;
-  j["mean"] = number_or_null(d.mean_s);
-  j["p50"] = number_or_null(d.p50_s);
-  j["p90"] = number_or_null(d.p90_s);
-  j["p99"] = number_or_null(d.p99_s);
-  j["max"] = number_or_null(d.max_s);
-  return j;
-}
 
 ordered_json requests_json(const metrics::Summary& s) {
   ordered_json j;
@@ -37,23 +24,12 @@ ordered_json requests_json(const metrics::Summary& s) {
 }
 
 ordered_json goodput_json(const metrics::Summary& s) {
-  const auto limit = [](const std::optional<SimTime>& time) {
-    return time ? ordered_json(to_seconds(*time)) : ordered_json(nullptr);
-  };
   ordered_json j;
-  j["slo"] = {{"ttft_s", limit(s.slo.ttft)}, {"tpot_s", limit(s.slo.tpot)}, {"e2e_s", limit(s.slo.e2e)}};
+  j["slo"] = slo_json(s.slo);
   j["good_requests"] = *s.good_requests;
   j["good_share"] = number_or_null(s.good_share());
   j["requests_per_s"] = number_or_null(s.goodput_requests_per_s);
-  if (!s.misses) return j;
-  ordered_json& misses = j["misses"] = ordered_json::object();
-  const auto limits = s.slo.limits();
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    const metrics::SloMisses::Limit& missed = s.misses->limits[i];
-    ordered_json& of_limit = misses[metrics::kSloLimitNames[i]];
-    if (limits[i]) of_limit = {{"requests", missed.requests}, {"alone", missed.alone}};
-  }
-  misses["not_finished"] = s.misses->not_finished;
+  if (s.misses) j["misses"] = misses_json(s.slo, *s.misses);
   return j;
 }
 
@@ -245,6 +221,7 @@ ordered_json summary_json(const metrics::Summary& s) {
   }
   j["throughput"] = {{"requests_per_s", s.requests_per_s}, {"output_tokens_per_s", s.output_tokens_per_s}};
   if (s.good_requests) j["goodput"] = goodput_json(s);
+  add_groups(s, j);
   j["token_gaps"] = {{"threshold_s", to_seconds(s.gap_threshold)}, {"over_threshold", s.gaps_over_threshold}};
   j["preemption"] = {
       {"count", s.preemptions},

@@ -6,6 +6,7 @@
 
 #include "sim/report/definitions.h"
 #include "sim/report/figures.h"
+#include "sim/report/groups_text.h"
 #include "sim/report/text_table.h"
 
 namespace blockyard::report {
@@ -87,19 +88,8 @@ std::string tier_lines(const Summary& s) {
                                          time_text(to_seconds(ledger.waited_for_writes))));
 }
 
-// "TTFT 1,000 (800 alone), TPOT 500 (300 alone); 66 not finished"
-std::string misses_text(const Summary& s) {
-  const metrics::SloMisses misses = s.misses.value_or(metrics::SloMisses{});
-  const auto limits = s.slo.limits();
-  const bool several = std::ranges::count_if(limits, [](const auto& limit) { return limit.has_value(); }) > 1;
-  std::string text;
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    if (!limits[i]) continue;
-    const metrics::SloMisses::Limit& missed = misses.limits[i];
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kSloLimitLabels[i], count_text(missed.requests));
-    if (several && missed.requests > 0) text += fmt::format(" ({} alone)", count_text(missed.alone));
-  }
-  return text + fmt::format("; {} not finished", count_text(misses.not_finished));
+std::string limits_text(const Summary& s) {
+  return s.slo_classes.empty() ? slo_text(s.slo) : "the limits of their class";
 }
 
 std::string work(const Summary& s) {
@@ -140,8 +130,9 @@ std::string work(const Summary& s) {
     const double share = s.good_share().value_or(0);
     text += labelled("goodput", fmt::format("{} requests/s: {} requests, {} of all, met {}",
                                             significant(s.goodput_requests_per_s.value_or(0)),
-                                            count_text(*s.good_requests), share_text(share), slo_text(s.slo)));
-    text += labelled("misses", misses_text(s));
+                                            count_text(*s.good_requests), share_text(share), limits_text(s)));
+    // Of several classes each has its own line.
+    if (s.slo_classes.empty()) text += labelled("misses", misses_text(s.slo, s.misses.value_or(metrics::SloMisses{})));
   }
   return text + footnote(kThroughputDefinition);
 }
@@ -304,8 +295,8 @@ std::string origin(const metrics::Identity& identity, std::string_view read) {
 }  // namespace
 
 std::string print_summary(const Summary& s, std::string_view read) {
-  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + time_ledger(s) + batch(s) +
-         pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
+  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + groups_text(s) +
+         time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
 }
 
 }  // namespace blockyard::report

@@ -1,6 +1,8 @@
 // What the pieces of the scenario's table of keys share.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -32,5 +34,7 @@ inline void append(Keys& keys, Keys more) {
 // Those of `prefix_cache`, and of its tiers below the GPU.
 [[nodiscard]] Keys prefix_cache_keys(const Vocabulary& names);
 [[nodiscard]] Keys tier_keys(const Vocabulary& names);
+// Those of `slo`.
+[[nodiscard]] Keys slo_keys();
 
 }  // namespace blockyard::scenario

@@ -136,7 +136,7 @@ Keys engine_keys(const Vocabulary& names) {
       {.path = "engine.deadline_per_priority",
        .accepts = {{Kind::time, at_least(0)}},
        .fallback = "0 s",
-       .doc = "edf: what each step of `priority` adds to a request's deadline, arrival + slo.ttft"},
+       .doc = "edf: what each step of `priority` adds to a request's deadline, arrival + slo.ttft (of its class)"},
       {.path = "engine.async_scheduling",
        .accepts = {Kind::boolean},
        .words = {{"auto", "as the preset does"}},
@@ -184,9 +184,6 @@ Keys outcome_keys(const Vocabulary& names) {
        .accepts = {{Kind::real, between(0, 100)}},
        .fallback = "0",
        .doc = "attention of decodes takes 1 + this times as long: what reading KV through a block table costs"},
-      {.path = "slo.ttft", .accepts = {{Kind::time, above(0)}}, .doc = "longest time to the first token"},
-      {.path = "slo.tpot", .accepts = {{Kind::time, above(0)}}, .doc = "longest time per output token after the first"},
-      {.path = "slo.e2e", .accepts = {{Kind::time, above(0)}}, .doc = "longest time to the last token"},
       {.path = "output.events",
        .accepts = {Kind::boolean},
        .fallback = "true",
@@ -246,6 +243,7 @@ Keys scenario_keys(const Vocabulary& vocabulary) {
   append(keys, prefix_cache_keys(vocabulary));
   append(keys, tier_keys(vocabulary));
   append(keys, outcome_keys(vocabulary));
+  append(keys, slo_keys());
   return keys;
 }
 

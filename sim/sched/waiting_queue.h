@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "sim/base/ids.h"
 #include "sim/base/named.h"
@@ -43,9 +44,10 @@ class CachedPrefixes {
 struct QueueOptions {
   double prediction_cv = 0;  // error of predicted output lengths (queue_order/predicted_length.h)
   std::uint64_t seed = 0;
-  SimTime deadline;                    // of a first token, from the arrival on
-  SimTime deadline_per_priority;       // added to it for each step of priority
-  CachedPrefixes* prefixes = nullptr;  // nullptr: nobody has one
+  SimTime deadline;                           // of a first token, from the arrival on
+  std::vector<SimTime> deadlines_by_class{};  // likewise, of requests of a class, which is counted from 1
+  SimTime deadline_per_priority;              // added to it for each step of priority
+  CachedPrefixes* prefixes = nullptr;         // nullptr: nobody has one
 };
 
 class WaitingQueue {

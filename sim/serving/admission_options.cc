@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "sim/sched/schedulers.h"
+#include "sim/serving/slo_options.h"
 
 namespace blockyard::serving {
 
@@ -55,12 +58,21 @@ sched::QueueOptions queue_options(const Document& scenario, Diagnostics& errors)
     options.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   }
   if (order != "edf") return options;
-  if (!scenario.has_value("slo.ttft")) {
+  const std::optional<SimTime> patience = slo(scenario).ttft;
+  const std::vector<metrics::SloClass> classes = slo_classes(scenario);
+  const auto unlimited = std::ranges::find_if(classes, [](const auto& c) { return !c.slo.ttft; });
+  if (!patience && (classes.empty() || unlimited != classes.end())) {
     errors.add(scenario.place("engine.queue_order"),
-               "engine.queue_order: edf needs slo.ttft, the deadline of a first token");
+               fmt::format("engine.queue_order: edf needs slo.ttft, the deadline of a first token{}",
+                           classes.empty() ? "" : ", or one for the class " + unlimited->name));
     return options;
   }
-  options.deadline = scenario.time("slo.ttft");
+  // Requests of no class, where all deadlines are of classes, wait as the most patient of them do.
+  for (const metrics::SloClass& c : classes) {
+    options.deadlines_by_class.push_back(*c.slo.ttft);
+    options.deadline = std::max(options.deadline, *c.slo.ttft);
+  }
+  if (patience) options.deadline = *patience;
   options.deadline_per_priority = scenario.time("engine.deadline_per_priority");
   return options;
 }

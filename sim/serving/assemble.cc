@@ -24,6 +24,7 @@
 #include "sim/serving/restore_cost.h"
 #include "sim/serving/sample_options.h"
 #include "sim/serving/served.h"
+#include "sim/serving/slo_options.h"
 #include "sim/serving/tier_options.h"
 
 namespace blockyard::serving {
@@ -93,14 +94,6 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   return cost::make_roofline(s.model, s.gpu.spec, constants.calibration, options);
 }
 
-metrics::Slo slo(const Document& scenario) {
-  const auto limit = [&](std::string_view path) -> std::optional<SimTime> {
-    if (!scenario.has_value(path)) return std::nullopt;
-    return scenario.time(path);
-  };
-  return {.ttft = limit("slo.ttft"), .tpot = limit("slo.tpot"), .e2e = limit("slo.e2e")};
-}
-
 }  // namespace
 
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
@@ -120,11 +113,12 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   try {
     workload::ContentStore* const store = cached ? &a.contents->store() : nullptr;
     if (given != nullptr) {
-      requests.source = given->make(store);
+      requests = given->make(store);
       requests.expected = given->expected;
     } else {
       requests = make_requests(scenario, maybe ? maybe->max_model_len : Tokens(1), store, errors);
     }
+    if (requests.source != nullptr) set_classes(scenario, requests, errors);
   } catch (const InputError& error) {
     errors.add_all(error);
   }
@@ -283,6 +277,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
 
   a.metrics.timeseries_interval = a.metrics.peak_interval = scenario.time("output.timeseries_interval");
   a.metrics.slo = slo(scenario);
+  a.metrics.slo_classes = slo_classes(scenario);
   a.metrics.window_from = a.limits.warm_up;
   a.metrics.gap_threshold = gap_threshold(scenario);
   a.metrics.slot_bytes = a.replica.token_bytes;

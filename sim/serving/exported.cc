@@ -90,12 +90,16 @@ RequestsOverride exported_requests(const Document& scenario, const std::filesyst
   return {.tells_contents = tells_contents(scenario) && !(samples && asks_beams(scenario)),
           .asks_samples = samples,
           .expected = std::nullopt,
-          .make = [path, samples](workload::ContentStore* contents) -> std::unique_ptr<workload::RequestSource> {
+          .make = [path, samples](workload::ContentStore* contents) {
             workload::TraceOptions options;
             options.bad_lengths = workload::BadLengths::keep;
             options.contents = contents;
-            std::unique_ptr<workload::RequestSource> source = workload::open_trace(path, options);
-            return samples ? std::move(source) : workload::expect_one_sample(std::move(source));
+            Requests requests;
+            auto source = workload::open_trace(path, options);
+            requests.named_by = source.get();
+            requests.source = std::move(source);
+            if (!samples) requests.source = workload::expect_one_sample(std::move(requests.source));
+            return requests;
           }};
 }
 

@@ -133,7 +133,7 @@ Requests make_requests(const Document& scenario, Tokens max_model_len, workload:
   Requests requests;
   if (scenario.is_set("workload.trace")) {
     auto trace = workload::open_trace(scenario.file("workload.trace.file").string(), trace_options(scenario, contents));
-    requests.trace = trace.get();
+    requests.trace = requests.named_by = trace.get();
     requests.source = std::move(trace);
   } else {
     requests.source = make_source(scenario, errors);

@@ -16,16 +16,17 @@ namespace blockyard::serving {
 
 struct Requests {
   std::unique_ptr<workload::RequestSource> source;
-  const workload::TraceSource* trace = nullptr;  // within `source`, if it reads a file
-  std::optional<std::int64_t> expected;          // how many there will be, where that is known
+  const workload::TraceSource* trace = nullptr;     // within `source`, if it reads a file
+  std::optional<std::int64_t> expected;             // how many there will be, where that is known
+  const workload::TraceSource* named_by = nullptr;  // within `source`: knows the names of categories
 };
 
 // Requests from elsewhere, in place of the scenario's workload.
 struct RequestsOverride {
-  bool tells_contents = false;           // of prompts that they share content
-  bool asks_samples = false;             // a request may become several sequences
-  std::optional<std::int64_t> expected;  // how many there will be, where that is known
-  std::function<std::unique_ptr<workload::RequestSource>(workload::ContentStore* contents)> make;
+  bool tells_contents = false;                                     // of prompts that they share content
+  bool asks_samples = false;                                       // a request may become several sequences
+  std::optional<std::int64_t> expected;                            // how many there will be, where that is known
+  std::function<Requests(workload::ContentStore* contents)> make;  // `source`, and `named_by` where there are names
 };
 
 // Does the workload say of prompts that they share content, as far as that is known before it is read?

@@ -150,7 +150,8 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
   const workload::Request request = fitted(sent);
   ++arrived_;
   if (request.delay >= SimTime(0)) ++with_delay_;
-  const metrics::RecordId record = collector_->arrived(now, request.prompt_tokens, request.samples);
+  const metrics::RecordId record =
+      collector_->arrived(now, request.prompt_tokens, request.samples, {request.tenant, request.slo_class});
   const auto id = static_cast<RequestId>(record);
   const metrics::RejectReason reason = why_rejected(request);
   if (contents_ != nullptr) {

@@ -33,6 +33,7 @@ struct Request {
   // Of what its session has said before, the prompt repeats at most this much (an agent's context is cut, or edited).
   std::int32_t reused_tokens = kWholeSession;
   std::uint16_t category = 0;  // what kind of request, a name in ReadReport::categories; 0 = not said
+  std::uint8_t slo_class = 0;  // of the scenario's slo.classes, from 1 (slo_classes.h); 0 = none
   // Closed loop, if >= 0: the client sends it this long after the previous request of its session has ended. `arrival`
   // is then when it was recorded, or in a trace without such times when its session began.
   SimTime delay = kAtArrival;

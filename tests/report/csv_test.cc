@@ -34,7 +34,7 @@ std::string row_of(std::int64_t request, const RequestRecord& record, const metr
 std::string no_time(const char* field) {
   std::string columns;
   for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) columns += std::string(",") + field;
-  return columns + "\n";
+  return columns + ",0,\n";
 }
 
 TEST_CASE("times are whole nanoseconds as decimals of a second") {
@@ -73,7 +73,7 @@ TEST_CASE("a finished request, worked out") {
   time[metrics::TimeBucket::decode_own] = 1'300'000'001;
   time[metrics::TimeBucket::preempted_waiting] = 50'000'000;
   CHECK(row_of(3, r, time) ==
-        "3,10,100,4,finished,,0.25,1,0.2,1.6,1,0.05,12,0,0.25,0,0,0,0,0,0,0,0,0,1.300000001,0,0,0,0.05,0,0,0,0\n");
+        "3,10,100,4,finished,,0.25,1,0.2,1.6,1,0.05,12,0,0.25,0,0,0,0,0,0,0,0,0,1.300000001,0,0,0,0.05,0,0,0,0,0,\n");
   CHECK(split(requests_header(), ',').size() == split(row_of(3, r), ',').size());
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("what did not happen is an empty field") {
     metrics::TimeRow time;
     time[metrics::TimeBucket::step_boundary] = 500'000'000;
     time[metrics::TimeBucket::queue_kv_memory_behind] = 2'500'000'000;
-    CHECK(row_of(0, r, time) == "0,2,9,,timed_out,,,,,,0,0,0,0,0.5,0,0,0,0,0,2.5,0,0,0,0,0,0,0,0,0,0,0,0\n");
+    CHECK(row_of(0, r, time) == "0,2,9,,timed_out,,,,,,0,0,0,0,0.5,0,0,0,0,0,2.5,0,0,0,0,0,0,0,0,0,0,0,0,0,\n");
   }
   SECTION("given up by the scheduler after it had waited") {
     r.ended = SimTime(5'000'000'000);
@@ -145,7 +145,8 @@ TEST_CASE("rows read back to the records exactly") {
     const RequestRecord r = random_record();
     const auto number = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
     const std::vector<std::string> field = split(lines_of(row_of(number, r)).at(0), ',');
-    RC_ASSERT(field.size() == 13U + metrics::kTimeBuckets);
+    RC_ASSERT(field.size() == 15U + metrics::kTimeBuckets);
+    RC_ASSERT(field[13U + metrics::kTimeBuckets] == std::to_string(r.tenant));
     const auto instant = [&](std::size_t i) {
       const SimTime after = nanoseconds(field[i]);
       return after == kNever ? kNever : r.arrival + after;

@@ -17,7 +17,7 @@ std::string row(const std::string& fields, metrics::TimeBucket bucket, const std
   for (std::size_t i = 0; i < metrics::kTimeBuckets; ++i) {
     text += "," + (i == static_cast<std::size_t>(bucket) ? seconds : std::string("0"));
   }
-  return text + "\n";
+  return text + ",0,\n";
 }
 
 // Request 0 runs from 0 to 10 s; 1 arrives at 1 s, waits behind 2 and at the head, is preempted for 0.
@@ -107,7 +107,7 @@ std::string row_of(const std::string& fields, const std::map<metrics::TimeBucket
     const auto bucket = buckets.find(static_cast<metrics::TimeBucket>(i));
     text += "," + (bucket == buckets.end() ? std::string("0") : bucket->second);
   }
-  return text + "\n";
+  return text + ",0,\n";
 }
 
 TEST_CASE("a request stands in the line from the first step that can see it, and not before") {

@@ -17,7 +17,7 @@ using namespace blockyard::sched;
 
 namespace {
 
-constexpr QueueOptions kOptions{0, 1, SimTime(1000), SimTime(500)};
+const QueueOptions kOptions{0, 1, SimTime(1000), {SimTime(100), SimTime(5000)}, SimTime(500)};
 
 Waiting waiting(std::uint32_t id, std::int64_t prompt, std::int64_t output, std::int32_t priority = 0,
                 std::uint32_t tenant = 0) {
@@ -116,6 +116,14 @@ TEST_CASE("each order, worked out on four requests") {
   CHECK(order_of("srpt", requests) == Ids{1, 3, 2, 0});
   // Deadlines 2000, 1501, 1002, 1503.
   CHECK(order_of("edf", requests) == Ids{2, 1, 3, 0});
+}
+
+TEST_CASE("edf: the deadline is that of the request's class") {
+  std::vector<Waiting> requests{waiting(0, 5, 40), waiting(1, 5, 10), waiting(2, 5, 30), waiting(3, 5, 10)};
+  requests[0].request.slo_class = 2;  // 5000
+  requests[2].request.slo_class = 1;  // 102
+  requests[3].request.slo_class = 1;  // 103, the others 1001
+  CHECK(order_of("edf", requests) == Ids{2, 3, 1, 0});
 }
 
 TEST_CASE("srpt counts what a preempted request has behind it, sjf does not") {

@@ -61,6 +61,10 @@ class Laws {
     of_swaps();
     of_time_series();
     of_tiers();
+    of_groups(s_.slo_classes, "classes");
+    std::vector<metrics::GroupFigures> tenants = s_.tenants.tenants;
+    if (s_.tenants.others) tenants.push_back(*s_.tenants.others);
+    of_groups(tenants, "tenants");
     return broken_;
   }
 
@@ -73,6 +77,25 @@ class Laws {
   [[nodiscard]] bool whole() const { return !s_.interrupted && s_.stuck.empty(); }
   [[nodiscard]] std::int64_t number_of(Outcome outcome) const {
     return std::count_if(records_.begin(), records_.end(), [&](const auto& r) { return r.outcome == outcome; });
+  }
+
+  // Every request is of one group of a kind.
+  void of_groups(const std::vector<metrics::GroupFigures>& groups, const char* kind) {
+    if (groups.empty()) return;
+    metrics::GroupFigures sum;
+    std::int64_t good = 0;
+    for (const metrics::GroupFigures& f : groups) {
+      expect(f.arrived == f.finished + f.rejected + f.timed_out + f.unfinished, "{}: {}: {} arrived", kind, f.name,
+             f.arrived);
+      sum.arrived += f.arrived;
+      sum.finished += f.finished;
+      sum.prompt_tokens += f.prompt_tokens;
+      good += f.good_requests.value_or(0);
+    }
+    expect(good == s_.good_requests.value_or(0), "{}: {} good, {} in all", kind, good, s_.good_requests.value_or(0));
+    if (s_.window) return;
+    expect(sum.arrived == s_.arrived && sum.finished == s_.finished && sum.prompt_tokens == s_.prompt_tokens,
+           "{}: {} arrived, {} finished, {} prompt tokens", kind, sum.arrived, sum.finished, sum.prompt_tokens);
   }
 
   void of_counts() {

@@ -236,7 +236,8 @@ RandomScenario random_scenario(Loop loop) {
   if (number(0, 1) == 0) {
     out.add("cost: {{model: fixed, step: {}}}", one_of("10 ms", "10 ms", "3 ns"));
   }
-  out.add("slo: {{ttft: 100 ms, tpot: 20 ms}}");
+  out.add("slo: {{ttft: 100 ms, tpot: 20 ms{}}}",
+          one_of("", ", classes: [{name: a, weight: 2, ttft: 30 ms}, {name: b, tenants: 1-2, tpot: 1 s}, {name: c}]"));
   // As fine as the steps, so that rows and ends of steps meet.
   out.add("output: {{timeseries_interval: {}}}", one_of("10 ms", "33 ms", "1 s"));
   scenario.yaml = out.text;

@@ -69,7 +69,8 @@ struct Files {
 inline std::string requests_csv(const metrics::Collector& collector) {
   fmt::memory_buffer out;
   for (std::size_t i = 0; i < collector.records().size(); ++i) {
-    report::append_request(out, static_cast<std::int64_t>(i), collector.records()[i], collector.time().row(i));
+    report::append_request(out, static_cast<std::int64_t>(i), collector.records()[i], collector.time().row(i),
+                           collector.slo_class_of(collector.records()[i]));
   }
   return report::requests_header() + fmt::to_string(out);
 }

@@ -1,6 +1,7 @@
-// Earliest deadline first: deadline = arrival + slo.ttft + priority x engine.deadline_per_priority, so that each class
-// of requests may have a patience of its own. With one class it is the order of arrival, but for preempted requests,
-// which go back to their own place. Nobody starves: a deadline that is old enough comes before every new one.
+// Earliest deadline first: deadline = arrival + slo.ttft (of the request's class, where it has one) + priority x
+// engine.deadline_per_priority, so that each class of requests may have a patience of its own. With one class it is the
+// order of arrival, but for preempted requests, which go back to their own place. Nobody starves: a deadline that is
+// old enough comes before every new one.
 #pragma once
 
 #include "sim/sched/queue_order/keyed.h"
@@ -13,8 +14,10 @@ class Edf final : public Keyed {
 
  private:
   [[nodiscard]] std::int64_t key(const Waiting& waiting) const override {
-    return (waiting.request.arrival + options_.deadline + options_.deadline_per_priority * waiting.request.priority)
-        .count();
+    const workload::Request& request = waiting.request;
+    const SimTime patience =
+        request.slo_class == 0 ? options_.deadline : options_.deadlines_by_class[request.slo_class - 1U];
+    return (request.arrival + patience + options_.deadline_per_priority * request.priority).count();
   }
   QueueOptions options_;
 };

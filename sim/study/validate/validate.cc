@@ -75,7 +75,7 @@ std::vector<ComparedFigure> compare_figures(const MeasuredRun& run, const metric
 serving::RequestsOverride requests_of(const MeasuredRun& run) {
   return {.tells_contents = run.tells_contents(),
           .expected = static_cast<std::int64_t>(run.requests.size()),
-          .make = [&run](workload::ContentStore* contents) -> std::unique_ptr<workload::RequestSource> {
+          .make = [&run](workload::ContentStore* contents) {
             std::vector<workload::Request> requests;
             requests.reserve(run.requests.size());
             for (const MeasuredRequest& m : run.requests) {
@@ -86,7 +86,9 @@ serving::RequestsOverride requests_of(const MeasuredRun& run) {
               if (contents != nullptr && !m.content.empty()) r.content = contents->put(m.content);
               requests.push_back(r);
             }
-            return std::make_unique<workload::ListSource>(std::move(requests));
+            serving::Requests given;
+            given.source = std::make_unique<workload::ListSource>(std::move(requests));
+            return given;
           }};
 }
 
