@@ -23,7 +23,7 @@ struct CacheReport {
   const study::CacheStudy& study;
   bool answers = false;                                // kept too
   serving::CacheSalt salt = serving::CacheSalt::none;  // who shares
-  std::string unit = "blocks";  // that capacities were asked for in, and how many blocks it is
+  std::string unit = "blocks";                         // that capacities were asked for in, and how many blocks it is
   double blocks_a_unit = 1;
   std::vector<study::CacheResult> results;
 };

@@ -49,7 +49,7 @@ struct TimeSeriesRow {
 class Collector {
  public:
   struct Options {
-    SimTime timeseries_interval;      // 0 = no time series
+    SimTime timeseries_interval;     // 0 = no time series
     SimTime peak_interval = kNever;  // of which peaks are sought of what has no size at an instant
     Slo slo;
     std::int64_t slot_bytes = 1;  // KV of one token over the whole replica
@@ -75,7 +75,8 @@ class Collector {
   void restored(RecordId id, SimTime stall, SimTime waiting);
   void swapped_out(SwapCause cause, Blocks blocks, Bytes bytes);
   void swapped_in(SwapCause cause, Blocks blocks, Bytes bytes);
-  // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in order.
+  // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in
+  // order.
   void waits_on_link(SimTime from, SimTime until) { waited_on_link_.add(now_, from, until); }
   void copies_out(SimTime from, SimTime until) { copied_out_.add(now_, from, until); }
   void copies_in(SimTime from, SimTime until) { copied_in_.add(now_, from, until); }
