@@ -1,6 +1,7 @@
 // blockyard validate: a measured server beside the simulated one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <ostream>
@@ -39,6 +40,19 @@ Bound parse_bound(const std::string& text, const Options& options) {
   if (equals == 0 || equals == std::string::npos || value < 0)
     options.fail(fmt::format("--fail-above: expected FIGURE=PERCENT such as ttft_mean=10%, found \"{}\"", text));
   return {text.substr(0, equals), value};
+}
+
+// Each text is one bound or several with commas between them.
+std::vector<Bound> parse_bounds(const std::vector<std::string>& texts, const Options& options) {
+  std::vector<Bound> bounds;
+  for (const std::string& text : texts) {
+    for (std::size_t start = 0; start <= text.size();) {
+      const std::size_t end = std::min(text.find(',', start), text.size());
+      bounds.push_back(parse_bound(text.substr(start, end - start), options));
+      start = end + 1;
+    }
+  }
+  return bounds;
 }
 
 // How many of the bounds are broken; each is told.
@@ -108,17 +122,14 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
                 "CSV with arrival_s, prompt_tokens, output_tokens, ttft_s, e2e_s; the result of vllm bench serve; or "
                 "LLMServingSim's request log");
   options.values("set", "KEY=VALUE", "set a key of the scenario; wins over the file");
-  options.values("fail-above", "FIGURE=PERCENT", "exit with 1 if this error is larger, e.g. ttft_mean=10%");
+  options.values("fail-above", "FIGURE=PERCENT", "exit with 1 if this error is larger, e.g. ttft_mean=10%,e2e_p99=20%");
   options.value("leave-out-first", "N", "the first N requests are simulated and not compared: a server warms up");
   options.flag("json", "print the comparison as JSON, and nothing else, to standard output");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const auto file = options.value_of("measured");
   if (!file) options.fail("--measured is missing: which requests shall it be compared with?");
-  std::vector<Bound> bounds;
-  const std::vector<std::string> texts = options.values_of("fail-above");
-  bounds.reserve(texts.size());
-  for (const std::string& text : texts) bounds.push_back(parse_bound(text, options));
+  const std::vector<Bound> bounds = parse_bounds(options.values_of("fail-above"), options);
   study::ValidateOptions how;
   how.leave_out_first = count_of(options, "leave-out-first");
 

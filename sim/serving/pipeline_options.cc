@@ -16,8 +16,10 @@ void check_pipeline(const scenario::Document& scenario, bool samples, Diagnostic
   };
   const std::string& scheduler = scenario.choice("engine.scheduler");
   if (!sched::traits_of(scheduler).pipelines) {
-    refuse("engine.scheduler",
-           "another than " + scheduler + ", which has a scheduler and a part of the pool for each stage,");
+    errors.add(scenario.place("engine.scheduler"),
+               fmt::format("engine.scheduler: {} has a scheduler and a share of the pool for each stage, which is not "
+                           "modelled; expected another with {} stages",
+                           scheduler, scenario.integer(kSize)));
   }
   if (scenario.choice("kv_cache.strategy") == "none") refuse("kv_cache.strategy", "memory");
   if (scenario.choice("preemption.mode") != "recompute") refuse("preemption.mode", "recompute");
