@@ -6,7 +6,7 @@ Keys prefix_cache_keys(const Vocabulary& names) {
   return {
       {.path = "prefix_cache.enable",
        .accepts = {Kind::boolean},
-       .words = {{"auto", "if the workload says what prompts share"}},
+       .words = {{"auto", "if the workload says what prompts share, and the model keeps no recurrent state"}},
        .fallback = "auto",
        .doc = "full blocks are found again by their content (paged)",
        .aliases = {"enable_prefix_caching"}},

@@ -94,6 +94,11 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   return cost::make_roofline(s.model, s.gpu.spec, constants.calibration, options);
 }
 
+bool keeps_state(const model::ModelSpec& spec) {
+  return std::ranges::any_of(model::layer_groups(spec),
+                             [](const model::LayerGroup& group) { return group.kind == model::LayerKind::recurrent; });
+}
+
 }  // namespace
 
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
@@ -104,9 +109,16 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const bool paged = strategy == "paged";
   const bool asks = given != nullptr ? given->asks_samples : asks_samples(scenario);
   const bool forks = asks && sched::traits_of(scenario.choice("engine.scheduler")).can_fork;
-  const bool cached = prefix_caching(scenario, given);
-  if (cached) a.contents = std::make_unique<PromptContents>(cache_salt(scenario));
   const std::optional<Served> maybe = served(scenario, configs, errors);
+  bool cached = prefix_caching(scenario, given);
+  if (cached && maybe && scenario.is_word("prefix_cache.enable", "auto") && keeps_state(maybe->model)) {
+    cached = false;
+    a.identity.notes.push_back(
+        fmt::format("prefix_cache.enable: auto is off for {}, as in vLLM: an engine keeps no recurrent state of a "
+                    "prefix unless asked",
+                    maybe->model.name));
+  }
+  if (cached) a.contents = std::make_unique<PromptContents>(cache_salt(scenario));
   Requests requests;
   const ClientOptions clients = client_options(scenario, errors, a.identity.notes);
   a.limits = run_limits(scenario, errors);

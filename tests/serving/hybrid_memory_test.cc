@@ -215,6 +215,18 @@ TEST_CASE("a prefix cache finds what windows need and no more") {
   CHECK(off.prefix_cache.hit_tokens == 0);
 }
 
+TEST_CASE("the prefix cache of a model with recurrent state is off unless asked for") {
+  const TraceFile trace({{SimTime(0), 300, 5, ",1"}, {milliseconds(5000), 500, 5, ",1"}}, ",session");
+  const Sets sets{"model=qwen3.5-27b", "kv_cache.budget=40 blocks", "engine.max_model_len=2048"};
+  const metrics::Summary off = summary_of(small_engine(trace), with(sets, {"prefix_cache.enable=auto"}));
+  CHECK(off.prefix_cache.hit_tokens == 0);
+  CHECK(has_note(off, "auto is off for"));
+  CHECK(has_note(off, "for recurrent state"));
+  CHECK(summary_of(small_engine(trace), with(sets, {"prefix_cache.enable=true"})).prefix_cache.hit_tokens == 304);
+  const Sets full{"model=llama-3-8b", "kv_cache.budget=400 blocks", "engine.max_model_len=2048"};
+  CHECK(summary_of(small_engine(trace), with(full, {"prefix_cache.enable=auto"})).prefix_cache.hit_tokens == 304);
+}
+
 TEST_CASE("where tables cannot be told apart, every token stays, and the report says so") {
   const TraceFile trace({{SimTime(0), 300, 101, ""}});
   for (const Sets& more : {Sets{"prefix_cache.enable=true", "prefix_cache.eviction=lfu"}, Sets{"workload.n=2"},
