@@ -9,16 +9,19 @@
 namespace blockyard::scenario {
 
 Document::Document(Schema schema, std::string name)
-    : schema_(std::move(schema)), name_(std::move(name)), place_{name_, 0, 0}, slots_(schema_.nodes().size()) {
+    : Document(std::make_shared<const Schema>(std::move(schema)), std::move(name)) {}
+
+Document::Document(std::shared_ptr<const Schema> schema, std::string name)
+    : schema_(std::move(schema)), name_(std::move(name)), place_{name_, 0, 0}, slots_(schema_->nodes().size()) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const std::optional<std::size_t> key = schema_.nodes()[i].key;
-    if (!key || !schema_.fallback(*key)) continue;
-    slots_[i].value = *schema_.fallback(*key);
+    const std::optional<std::size_t> key = schema_->nodes()[i].key;
+    if (!key || !schema_->fallback(*key)) continue;
+    slots_[i].value = *schema_->fallback(*key);
     slots_[i].valued = true;
   }
 }
 
-bool Document::has(std::string_view path) const { return schema_.find(path).has_value(); }
+bool Document::has(std::string_view path) const { return schema_->find(path).has_value(); }
 bool Document::is_set(std::string_view path) const { return slots_[node_of(path)].given; }
 bool Document::has_value(std::string_view path) const { return slots_[node_of(path)].valued; }
 Kind Document::kind(std::string_view path) const { return value_of(path).kind; }
@@ -59,7 +62,7 @@ const std::vector<Document>& Document::items(std::string_view path) const {
 
 Place Document::place(std::string_view path) const {
   std::size_t node = node_of(path);
-  while (node != 0 && !slots_[node].given) node = schema_.nodes()[node].parent;
+  while (node != 0 && !slots_[node].given) node = schema_->nodes()[node].parent;
   return node == 0 ? place_ : slots_[node].place;
 }
 
@@ -84,8 +87,8 @@ void Document::expect_one_of(std::span<const std::string_view> paths, Diagnostic
 
 std::vector<std::string> Document::unused() const {
   std::vector<std::string> paths;
-  for (const Schema::Node& node : schema_.nodes()) {
-    const Slot& slot = slots_[static_cast<std::size_t>(&node - schema_.nodes().data())];
+  for (const Schema::Node& node : schema_->nodes()) {
+    const Slot& slot = slots_[static_cast<std::size_t>(&node - schema_->nodes().data())];
     if (node.key && slot.given && !slot.used) paths.push_back(node.path);
     for (std::size_t i = 0; slot.used && i < slot.items.size(); ++i) {
       for (const std::string& key : slot.items[i].unused())
@@ -96,7 +99,7 @@ std::vector<std::string> Document::unused() const {
 }
 
 void Document::set(std::size_t node, Value value, Place place) {
-  set_section(schema_.nodes()[node].parent, place);
+  set_section(schema_->nodes()[node].parent, place);
   slots_[node].value = std::move(value);
   slots_[node].place = std::move(place);
   slots_[node].given = true;
@@ -109,15 +112,15 @@ void Document::set_items(std::size_t node, std::vector<Document> items, Place pl
 }
 
 void Document::set_section(std::size_t node, const Place& place) {
-  for (; node != 0 && !slots_[node].given; node = schema_.nodes()[node].parent) {
+  for (; node != 0 && !slots_[node].given; node = schema_->nodes()[node].parent) {
     slots_[node].given = true;
     slots_[node].place = place;
   }
 }
 
 std::size_t Document::node_of(std::string_view path) const {
-  const std::optional<std::size_t> node = schema_.find(path);
-  CHECK_LAW(node.has_value(), "{} is not in the schema of a {}", path, schema_.title());
+  const std::optional<std::size_t> node = schema_->find(path);
+  CHECK_LAW(node.has_value(), "{} is not in the schema of a {}", path, schema_->title());
   return *node;
 }
 

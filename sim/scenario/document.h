@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,9 +28,10 @@ namespace blockyard::scenario {
 class Document {
  public:
   Document(Schema schema, std::string name);
+  Document(std::shared_ptr<const Schema> schema, std::string name);  // shared: items of a list have one in common
 
   [[nodiscard]] const std::string& name() const { return name_; }  // the file, as diagnostics call it
-  [[nodiscard]] const Schema& schema() const { return schema_; }
+  [[nodiscard]] const Schema& schema() const { return *schema_; }
 
   [[nodiscard]] bool has(std::string_view path) const;        // a key or section of the schema
   [[nodiscard]] bool is_set(std::string_view path) const;     // given by the user; a section: present, or a key in it
@@ -85,7 +87,7 @@ class Document {
   [[nodiscard]] const Value& value_of(std::string_view path) const;
   [[nodiscard]] const Value& value_of(std::string_view path, Kind kind) const;
 
-  Schema schema_;
+  std::shared_ptr<const Schema> schema_;
   std::string name_;
   Place place_;              // of the whole
   std::vector<Slot> slots_;  // one a node

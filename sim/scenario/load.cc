@@ -23,6 +23,8 @@ namespace {
 
 // Longer files are something else, a trace for instance.
 constexpr std::size_t kLongestFile = std::size_t{4} << 20;
+// An item takes some kilobytes.
+constexpr std::size_t kMostItems = 10'000;
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -163,6 +165,10 @@ class Reader {
       fail(node, place, fmt::format("{}: expected {}; found {}", row.path, expectation(key), shape));
       return;
     }
+    if (value.size() > kMostItems) {
+      fail(node, place, fmt::format("{}: a list of {} items; expected {} at most", row.path, value.size(), kMostItems));
+      return;
+    }
     std::vector<Document> items;
     items.reserve(value.size());
     for (std::size_t i = 0; i < value.size(); ++i) {
@@ -174,7 +180,7 @@ class Reader {
                          joined(key.items->names_in(0)), shape_of(entry)));
         continue;
       }
-      items.emplace_back(*key.items, document_.name());
+      items.emplace_back(key.items, document_.name());
       items.back().set_place(at);
       Diagnostics found;
       Reader reader(items.back(), found, *this);

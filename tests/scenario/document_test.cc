@@ -187,6 +187,13 @@ TEST_CASE("an assignment reaches into a list") {
         "--set seed[0].x=5: \"seed[0].x\": it has 0 items; expected seed[0].KEY, the first counted as 0");
 }
 
+TEST_CASE("a list is of bounded length") {
+  std::string many = "workload: {clients: [";
+  for (int i = 0; i <= 10'000; ++i) many += "{share: 1}, ";
+  CHECK(errors_in(many + "]}", schema_with_list()) ==
+        "chat.yaml:1:21: workload.clients: a list of 10001 items; expected 10000 at most");
+}
+
 TEST_CASE("what is wrong with a list, by its path from the top") {
   CHECK(errors_in("workload:\n  clients:\n    - {share: 0, shares: 2}\n    - 7\n    - {count: 2}\n",
                   schema_with_list()) ==
