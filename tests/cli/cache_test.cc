@@ -66,7 +66,7 @@ TEST_CASE("cache: a unit that was asked for stands beside the blocks") {
   const std::string gib = cache({"--unit", "GiB", "--capacity", "1,0.5,unlimited"}).out;
   CHECK_THAT(gib, Contains("policy     GiB   capacity") && Contains("\nlru      1.000         16") &&
                       Contains("\nlru     0.5000          8") && Contains("\nbound    1.000         16") &&
-                      Contains("\nlru              unlimited"));
+                      Contains("\nlru             unlimited"));
   CHECK_THAT(cache({"--unit", "tokens", "--capacity", "1535"}).out,
              Contains("policy  tokens  capacity") && Contains("\nlru      1,024         2"));
   CHECK_THAT(cache({"--capacity", "2"}).out, Contains("policy  capacity"));
