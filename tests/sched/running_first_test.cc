@@ -142,7 +142,10 @@ struct Engine {
     options.victim = scenario.victim;
     if (scenario.tail_blocks) options.tail_blocks = scenario.block_size;
     watermark = options.watermark_grains;
-    options.queue = {0.5, 7, SimTime(30), SimTime(100)};
+    options.queue.prediction_cv = 0.5;
+    options.queue.seed = 7;
+    options.queue.deadline = SimTime(30);
+    options.queue.deadline_per_priority = SimTime(100);
     Restoring restoring{&restore_cost, nullptr};
     if (scenario.mode != "recompute") {
       const bool paged = scenario.strategy == "paged";
