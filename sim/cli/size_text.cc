@@ -115,7 +115,8 @@ void print_memory(const Sizing& s, std::ostream& out) {
 }
 
 void print_geometry(const Sizing& s, std::ostream& out) {
-  out << fmt::format("\nKV of a token, on one GPU, in {}\n", name_of(s.kv_dtype));
+  out << fmt::format("\nKV of a token, on one GPU{}, in {}\n", s.stages.size() > 1 ? " of each stage together" : "",
+                     name_of(s.kv_dtype));
   const model::KvSplit split{s.options.tp, s.options.dcp, s.kv_dtype};
   TextTable table(2);
   for (const LayerGroup& group : model::kv_geometry(s.model)) {

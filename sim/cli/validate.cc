@@ -34,8 +34,8 @@ Bound parse_bound(const std::string& text, const Options& options) {
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data() + equals + 1, end, value);
     const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-    if (error != std::errc() || (!unit.empty() && unit != "%" && unit != " %") || !std::isfinite(value)) value = -1;
-    if (!unit.empty()) value /= 100;
+    if (error != std::errc() || (unit != "%" && unit != " %") || !std::isfinite(value)) value = -1;
+    value /= 100;
   }
   if (equals == 0 || equals == std::string::npos || value < 0)
     options.fail(fmt::format("--fail-above: expected FIGURE=PERCENT such as ttft_mean=10%, found \"{}\"", text));

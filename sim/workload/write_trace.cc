@@ -46,6 +46,8 @@ const OutputFormat& find_output_format(std::string_view name) {
 
 Written write_trace(RequestSource& source, ContentStore& contents, const std::string& path,
                     const OutputOptions& options, const ReadReport& read) {
+  if (path.ends_with(".gz") || path.ends_with(".zst"))
+    throw InputError({path}, "traces are written plain; expected a name without .gz or .zst");
   RowForm form = find_output_format(options.format).form;
   form.says &= options.fields;
   std::array<std::int64_t, kFieldNames.size()> lost{};

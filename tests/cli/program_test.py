@@ -357,6 +357,7 @@ class TheProgram(unittest.TestCase):
         measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n0,10,3,1\n1,10,3,1\n")
         for options, words in ((("--fail-above", "ttft_men=10%"), 'did you mean "ttft_mean"?'),
                                (("--fail-above", "e2e_mean=10%"), "no figure"),
+                               (("--fail-above", "ttft_mean=10"), 'such as ttft_mean=10%, found "ttft_mean=10"'),
                                (("--fail-above", "ttft_mean=10%,ttft_p99"), 'found "ttft_p99"'),
                                (("--leave-out-first", "2"), "nothing to compare")):
             done = blockyard("validate", self.scenario, "--measured", measured, *options)

@@ -3,13 +3,17 @@
 // and to remove, O(1) a sequence that is due; nothing is allocated once warm.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <memory_resource>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "sim/base/check.h"
 #include "sim/base/ids.h"
+#include "sim/kv/allocator/allocator.h"
 
 namespace blockyard::kv {
 
@@ -40,5 +44,30 @@ class DueQueue {
   std::pmr::unsynchronized_pool_resource pool_;  // keeps the nodes for the next entries
   std::pmr::set<Entry> entries_{&pool_};
 };
+
+// A sequence that grows in a step, from what it has written.
+struct Growing {
+  std::uint64_t order = 0;  // of admission
+  SequenceId id = SequenceId::none;
+  Tokens from;
+  Tokens to;
+};
+
+// Into `growing`, in order of admission: the sequences due in `step`, by one token each, and those of `others` that
+// grow, to their totals. order(id) and written(id) are asked of each.
+template <class Order, class Written>
+void gather_growing(const DueQueue& due, std::int64_t step, std::span<const Growth> others, Order order,
+                    Written written, std::vector<Growing>& growing) {
+  growing.clear();
+  due.for_each_due(step, [&](const DueQueue::Entry& entry) {
+    const Tokens from = written(entry.id);
+    growing.push_back({entry.order, entry.id, from, from + Tokens(1)});
+  });
+  for (const Growth& growth : others) {
+    const Tokens from = written(growth.id);
+    if (growth.total > from) growing.push_back({order(growth.id), growth.id, from, growth.total});
+  }
+  std::ranges::sort(growing, {}, &Growing::order);
+}
 
 }  // namespace blockyard::kv

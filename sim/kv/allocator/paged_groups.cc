@@ -412,16 +412,9 @@ void PagedGroups::do_stop_decoding(SequenceId id, Tokens /*written*/) {
 
 // One after the other, in order of admission: what one frees the next may take.
 Grant PagedGroups::do_grow_decoding(std::span<const Growth> others) {
-  growing_.clear();
-  due_.for_each_due(decode_steps(), [&](const DueQueue::Entry& entry) {
-    const Tokens from = written(entry.id);
-    growing_.push_back({entry.order, entry.id, from, from + Tokens(1)});
-  });
-  for (const Growth& growth : others) {
-    const Tokens from = written(growth.id);
-    if (growth.total > from) growing_.push_back({held_[index_of(growth.id)].order, growth.id, from, growth.total});
-  }
-  std::ranges::sort(growing_, {}, &Growing::order);
+  gather_growing(
+      due_, decode_steps(), others, [this](SequenceId id) { return held_[index_of(id)].order; },
+      [this](SequenceId id) { return written(id); }, growing_);
   std::int64_t free = available();
   for (const Growing& g : growing_) {
     free -= demand(g.id, g.to);

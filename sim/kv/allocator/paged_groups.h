@@ -100,12 +100,6 @@ class PagedGroups final : public Allocator {
     RequestId request{};
     ContentOrigin origin;
   };
-  struct Growing {
-    std::uint64_t order = 0;
-    SequenceId id = SequenceId::none;
-    Tokens from;
-    Tokens to;
-  };
   struct User {
     RequestId request{};
     std::uint32_t session = 0;

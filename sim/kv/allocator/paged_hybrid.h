@@ -53,12 +53,6 @@ class PagedHybrid final : public Allocator {
     std::int64_t due = -1;    // the decode step that takes or frees blocks next, -1 = it does not decode
     Tokens moved;             // tokens computed when its windows moved last
   };
-  struct Growing {
-    std::uint64_t order = 0;
-    SequenceId id = SequenceId::none;
-    Tokens from;
-    Tokens to;
-  };
 
   [[nodiscard]] std::int64_t most_held(Tokens end) const;
   [[nodiscard]] std::int64_t blocks(Tokens from, Tokens to, Tokens moved_from, Tokens moved_to) const;
