@@ -14,6 +14,7 @@ namespace blockyard::report {
 
 inline constexpr const char* kRequestsFile = "requests.csv";
 inline constexpr const char* kEventsFile = "events.csv";
+inline constexpr const char* kTimeSeriesFile = "timeseries.csv";
 
 [[nodiscard]] std::string requests_header();
 

@@ -14,7 +14,6 @@ namespace blockyard::report {
 namespace {
 
 constexpr const char* kSummary = "summary.json";
-constexpr const char* kTimeSeries = "timeseries.csv";
 constexpr const char* kComparison = "comparison.json";
 constexpr const char* kComparisonTable = "comparison.csv";
 
@@ -68,7 +67,7 @@ void make_folder(const std::filesystem::path& dir) {
 }  // namespace
 
 std::vector<std::filesystem::path> report_paths(const std::filesystem::path& dir) {
-  return {dir / kSummary, dir / kRequestsFile, dir / kTimeSeries, dir / kEventsFile, dir / MemoryCsv::kFileName};
+  return {dir / kSummary, dir / kRequestsFile, dir / kTimeSeriesFile, dir / kEventsFile, dir / MemoryCsv::kFileName};
 }
 
 std::vector<std::filesystem::path> comparison_paths(const std::filesystem::path& dir) {
@@ -79,7 +78,7 @@ void write_reports(const std::filesystem::path& dir, const metrics::Summary& sum
                    const metrics::Collector& collector, MemoryCsv* changes) {
   make_folder(dir);
   PendingFile requests(dir / kRequestsFile);
-  PendingFile time_series(dir / kTimeSeries);
+  PendingFile time_series(dir / kTimeSeriesFile);
   PendingFile whole(dir / kSummary);
   write_requests(requests, collector);
   write_time_series(time_series, collector);

@@ -181,6 +181,24 @@ std::vector<metrics::Event> read_events(const std::filesystem::path& path, const
   return events;
 }
 
+std::vector<PoolRow> read_pool(const std::filesystem::path& path) {
+  std::vector<PoolRow> rows;
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return rows;
+  CsvFile file(path, "run the scenario again with `--out DIR`");
+  const std::size_t time = file.column("t_s");
+  std::array<std::size_t, kMemoryStates> states{};
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    states[i] = file.column(std::string(kMemoryStateNames[i]) + "_bytes");
+  }
+  while (file.next()) {
+    PoolRow& row = rows.emplace_back();
+    row.at = file.time(time).value_or(SimTime(0));
+    for (std::size_t i = 0; i < states.size(); ++i) row.bytes.slots[i] = file.integer(states[i]).value_or(0);
+  }
+  return rows;
+}
+
 }  // namespace
 
 RunFiles read_run_files(const std::filesystem::path& dir) {
@@ -192,6 +210,7 @@ RunFiles read_run_files(const std::filesystem::path& dir) {
   RunFiles files;
   files.requests = read_requests(dir / kRequestsFile);
   files.events = read_events(dir / kEventsFile, files.requests);
+  files.pool = read_pool(dir / kTimeSeriesFile);
   return files;
 }
 

@@ -1,5 +1,6 @@
-// The files of a run read back, for `explain`: requests.csv and events.csv, columns by their names. Memory: that of the
-// files. Throws InputError with the place and the remedy for what is missing, or not as this program writes it.
+// The files of a run read back, for `explain`: requests.csv, events.csv and, where it is there, timeseries.csv, columns
+// by their names. Memory: that of the files. Throws InputError with the place and the remedy for what is missing, or
+// not as this program writes it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/base/memory_states.h"
 #include "sim/metrics/event_log.h"
 #include "sim/metrics/time_buckets.h"
 
@@ -29,9 +31,16 @@ struct RequestRow {
   metrics::TimeRow time;
 };
 
+// The pool at the end of a row of timeseries.csv.
+struct PoolRow {
+  SimTime at;
+  MemoryPartition bytes;
+};
+
 struct RunFiles {
   std::vector<RequestRow> requests;  // by id
   std::vector<metrics::Event> events;
+  std::vector<PoolRow> pool;  // by time
 };
 
 [[nodiscard]] RunFiles read_run_files(const std::filesystem::path& dir);

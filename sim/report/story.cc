@@ -69,12 +69,12 @@ class Batch {
       if (std::find(without.begin(), without.end(), request) != without.end()) continue;
       const RequestRow& r = files.requests[request];
       h.largest.push_back({request, tokens_at(r, now), since, outputs_unknown(r, now)});
-      h.at_least = h.at_least || h.largest.back().at_least;
-      h.tokens += h.largest.back().tokens;
     }
     h.running = static_cast<std::int64_t>(h.largest.size());
     sort_keeping_ties(h.largest, [](const Holder& holder) { return -holder.tokens; });
     if (h.largest.size() > kLargestHolders) h.largest.resize(kLargestHolders);
+    const auto later = std::ranges::upper_bound(files.pool, now, {}, &PoolRow::at);
+    if (later != files.pool.begin()) h.pool = later[-1];
     return h;
   }
 

@@ -1,9 +1,10 @@
 // One request's story, made of a run's files: what it waited for and behind whom, who held the memory meanwhile, for
-// whom it was preempted, and where its time went. Times are exact, as in the files. What others held at an instant is
-// not in the files: their tokens are taken from their lengths ("about"). One that has no first token yet counts with
-// its whole prompt; one that decodes, in a straight line from its first token to its last, which runs through its
-// stalls too, and while it computes again what it lost, as if it held all of it; one that decodes and never finished,
-// with its prompt alone: its outputs are unknown ("at least").
+// whom it was preempted, and where its time went. Times are exact, as in the files. So is what the pool held, as of the
+// last row of the time series. What each of the others held is not in the files: their tokens are taken from their
+// lengths ("about"). One that has no first token yet counts with its whole prompt; one that decodes, in a straight line
+// from its first token to its last, which runs through its stalls too, and while it computes again what it lost, as if
+// it held all of it, so that they do not add up to the pool; one that decodes and never finished, with its prompt
+// alone: its outputs are unknown ("at least").
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,8 @@ struct Holder {
 struct Holders {
   SimTime at;
   std::int64_t running = 0;
-  std::int64_t tokens = 0;      // about, of all of them
-  bool at_least = false;        // some of them have more
   std::vector<Holder> largest;  // at most five
+  std::optional<PoolRow> pool;  // by then
 };
 
 // A stretch of the waiting line in front of a request, or with it at the head.

@@ -48,11 +48,22 @@ std::string cause_text(QueueCause cause) {
   return "";
 }
 
+// ", and the pool at 40 s was 99.5 % live, 0.5 % tail"
+std::string pool_text(const PoolRow& row) {
+  const auto total = static_cast<double>(row.bytes.total());
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < kMemoryStates; ++i) {
+    const std::int64_t bytes = row.bytes.slots[i];
+    if (bytes > 0)
+      parts.push_back(fmt::format("{} {}", share_text(static_cast<double>(bytes) / total), kMemoryStateNames[i]));
+  }
+  return fmt::format(", and the pool at {:.9g} s was {}", to_seconds(row.at), fmt::join(parts, ", "));
+}
+
 std::string holders_text(const Holders& h) {
   if (h.running == 0) return "nobody else was running";
   const auto roughly = [](bool at_least) { return at_least ? "at least" : "about"; };
-  std::string text = fmt::format("{} running, {} {} tokens of KV between them; the most: ", count_text(h.running),
-                                 roughly(h.at_least), count_text(h.tokens));
+  std::string text = fmt::format("{} running{}; the most: ", count_text(h.running), h.pool ? pool_text(*h.pool) : "");
   for (std::size_t i = 0; i < h.largest.size(); ++i) {
     const Holder& holder = h.largest[i];
     text += fmt::format("{}request {} {} {} (in since {:.6f} s)", i == 0 ? "" : ", ", holder.request,
@@ -135,11 +146,13 @@ ordered_json holders_json(const Holders& h) {
                        {"at_least", holder.at_least},
                        {"since_s", to_seconds(holder.since)}});
   }
-  return {{"t_s", to_seconds(h.at)},
-          {"running", h.running},
-          {"tokens_about", h.tokens},
-          {"at_least", h.at_least},
-          {"largest", largest}};
+  ordered_json pool;
+  if (h.pool) {
+    pool["t_s"] = to_seconds(h.pool->at);
+    for (std::size_t i = 0; i < kMemoryStates; ++i)
+      pool[std::string(kMemoryStateNames[i]) + "_bytes"] = h.pool->bytes.slots[i];
+  }
+  return {{"t_s", to_seconds(h.at)}, {"running", h.running}, {"pool", std::move(pool)}, {"largest", largest}};
 }
 
 ordered_json seconds_or_null(const std::optional<SimTime>& time) {
