@@ -180,9 +180,9 @@ TEST_CASE("what the pool held is that of the last row of the time series") {
                "2,2,600,0,0,250,0,0,0,150\n"
                "3,1,2,0,0,0,0,0,0,998\n");
   const Story s = stories_of(read_run_files(folder.path()), {1}).front();
-  CHECK_THAT(print_story(s),
-             Catch::Contains("memory was held by 2 running, and the pool at 2 s was 60.0 % live, 25.0 % "
-                             "over_reserved, 15.0 % free; the most: request 0 about 1,015"));
+  const std::string text = print_story(s);
+  CHECK_THAT(text,
+             Catch::Contains("the pool at 2 s was 60.0 %") && Catch::Contains("25.0 % over_reserved, 15.0 % free"));
   const auto pool = story_json(s)["memory_held_while_refused"]["pool"];
   CHECK(pool["t_s"] == 2.0);
   CHECK(pool["over_reserved_bytes"] == 250);
