@@ -87,7 +87,7 @@ Keys calibration_keys() {
        .fallback = "none",
        .doc = "mix: beside a chunk, decodes reach mix / (query heads a KV head) of the bandwidth"},
       {.path = "calibration.stream_bandwidth",
-       .accepts = {{Kind::bandwidth, above(0)}},
+       .accepts = {{Kind::bandwidth, at_least(1e6)}},
        .words = {{"none", "no such limit"}},
        .fallback = "none",
        .doc = "what one SM reads of the KV of one head, where FlashAttention-2 does not split a sequence"},
@@ -118,7 +118,7 @@ Keys calibration_keys() {
                     .required_in = inner,
                     .doc = "fixed time of an all-reduce over so many GPUs"});
     keys.push_back({.path = inner + ".bus_bandwidth",
-                    .accepts = {{Kind::bandwidth, above(0)}},
+                    .accepts = {{Kind::bandwidth, at_least(1e6)}},
                     .required_in = inner,
                     .doc = "2 (n - 1) / n x bytes / this is the rest of its time"});
     keys.push_back({.path = inner + ".one_shot_limit",
@@ -129,7 +129,7 @@ Keys calibration_keys() {
                     .accepts = {{Kind::time, between(0, 1)}},
                     .doc = "fixed time of such a one"});
     keys.push_back({.path = inner + ".one_shot_bandwidth",
-                    .accepts = {{Kind::bandwidth, above(0)}},
+                    .accepts = {{Kind::bandwidth, at_least(1e6)}},
                     .doc = "(n - 1) x bytes / this is the rest of its time"});
   }
   return keys;
@@ -185,7 +185,7 @@ Schema gpu_schema() {
        .required_in = "",
        .doc = "as CUDA reports it, which is less than the label",
        .aliases = {"memory_size", "gpu_memory"}},
-      {.path = "memory_bandwidth", .accepts = {{Kind::bandwidth, above(0)}}, .required_in = "", .doc = "peak"},
+      {.path = "memory_bandwidth", .accepts = {{Kind::bandwidth, at_least(1e6)}}, .required_in = "", .doc = "peak"},
       {.path = "bf16_flops",
        .accepts = {{Kind::flops, above(0)}},
        .required_in = "",
@@ -203,12 +203,12 @@ Schema gpu_schema() {
        .required_in = "",
        .doc = "which attention kernels serving engines pick for it"},
       {.path = "gpu_link",
-       .accepts = {{Kind::bandwidth, above(0)}},
+       .accepts = {{Kind::bandwidth, at_least(1e6)}},
        .words = {{"none", "GPUs talk over PCIe"}},
        .fallback = "none",
        .doc = "GPU to GPU, per direction"},
       {.path = "pcie",
-       .accepts = {{Kind::bandwidth, above(0)}},
+       .accepts = {{Kind::bandwidth, at_least(1e6)}},
        .required_in = "",
        .doc = "to the host, per direction"},
   };

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <unordered_map>
@@ -116,6 +117,14 @@ class Reader {
       diagnostics_.add(document_.place(node.path),
                        fmt::format("{}: required but not given; expected {}", node.path, expectation(key)));
     }
+    for (const auto& [list, index] : assigned_items_) {
+      if (index >= document_.items_of(list).size()) continue;  // a later assignment gave another list
+      Diagnostics found;
+      Reader item(document_.items_of(list)[index], found, *this);
+      item.see_what_is_set();
+      item.require_keys();
+      add_item_errors(schema_.nodes()[list].path, index, found);
+    }
   }
 
  private:
@@ -152,6 +161,7 @@ class Reader {
                                                   in_quotes(path), items.size(), list));
       return;
     }
+    assigned_items_.emplace(*node, index);
     Diagnostics found;
     Reader(items[index], found, *this).assign(behind.substr(2), value);
     add_item_errors(list, index, found);
@@ -189,6 +199,12 @@ class Reader {
       add_item_errors(row.path, i, found);
     }
     document_.set_items(node, std::move(items), place);
+  }
+
+  void see_what_is_set() {
+    for (const Schema::Node& node : schema_.nodes()) {
+      if (node.key && document_.is_set(node.path)) seen_[index_of_node(node)] = true;
+    }
   }
 
   [[nodiscard]] std::size_t index_of_node(const Schema::Node& node) const {
@@ -375,7 +391,8 @@ class Reader {
   Document& document_;
   const Schema& schema_;
   Diagnostics& diagnostics_;
-  std::vector<bool> seen_;  // one a node: given, or failed
+  std::vector<bool> seen_;                                        // one a node: given, or failed
+  std::set<std::pair<std::size_t, std::size_t>> assigned_items_;  // of lists, by assignments: a key may lack another
   std::string folder_;
   std::optional<Place> fixed_place_;  // of an assignment, which has no lines
 };

@@ -53,7 +53,7 @@ Keys served_keys(const Vocabulary& names) {
        .doc = "share of each GPU's memory that the engine may use",
        .aliases = {"mem_fraction_static", "gpu_memory_fraction"}},
       {.path = "hardware.links.stage.bandwidth",
-       .accepts = {{Kind::bandwidth, above(0)}},
+       .accepts = {{Kind::bandwidth, at_least(1e6)}},
        .words = {{"auto", "as two GPUs of one server reach it (hardware.gpu_links)"}},
        .fallback = "auto",
        .doc = "from each GPU of a pipeline stage to its like in the next"},

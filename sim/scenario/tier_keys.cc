@@ -35,7 +35,7 @@ Keys keys_of_tier(const TierDefaults& tier, const Vocabulary& names) {
 Keys link_keys(const std::string& tier, const char* bandwidth, const char* latency) {
   const std::string section = "prefix_cache.tiers." + tier + ".";
   return {{.path = section + "bandwidth",
-           .accepts = {{Kind::bandwidth, above(0)}},
+           .accepts = {{Kind::bandwidth, at_least(1e6)}},
            .fallback = bandwidth,
            .doc = "between it and host memory, each way, of the whole replica; assumed unless measured"},
           {.path = section + "latency",

@@ -187,6 +187,14 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                            "them; expected mode: open, or workload.n: 1",
                            scheduler));
   }
+  if (traits.paged_only && cached && scenario.boolean("engine.enable_chunked_prefill") &&
+      engine.max_num_batched_tokens < block_size) {
+    errors.add(
+        scenario.place("engine.max_num_batched_tokens"),
+        fmt::format("engine.max_num_batched_tokens: under its prefix cache {} computes whole blocks; expected at "
+                    "least {}, kv_cache.block_size",
+                    scheduler, block_size.count()));
+  }
   preemption_options(scenario, options, errors);
   a.identity.notes.insert(a.identity.notes.end(), blocks.notes.begin(), blocks.notes.end());
   if (cached) {

@@ -91,6 +91,20 @@ class TheProgram(unittest.TestCase):
             self.assertIn(f"hardware.links.host.{key}: expected", done.stderr)
             self.assertIn(f'found "{value}"', done.stderr)
 
+        for key in ("hardware.links.stage.bandwidth", "prefix_cache.tiers.nvme.bandwidth"):
+            done = blockyard("run", self.scenario, "--set", f"{key}=1e-6 B/s")
+            self.assertEqual(done.returncode, 2, key)
+            self.assertIn(f"{key}: expected at least 1000000 B/s", done.stderr)
+
+    def test_a_section_begun_by_set_in_a_list_needs_its_keys(self):
+        population = pathlib.Path(__file__).parents[2] / "configs" / "tenants-qwen2.5-7b.yaml"
+        lacking = blockyard("run", population, "--set", "workload.generate.clients[0].prefix.groups=5")
+        self.assertEqual(lacking.returncode, 2)
+        self.assertIn("workload.generate.clients[0].prefix.tokens: required but not given", lacking.stderr)
+        whole = blockyard("run", population, "--set", "workload.generate.clients[0].prefix.groups=5",
+                          "--set", "workload.generate.clients[0].prefix.tokens=64", "--set", "workload.generate.requests=50")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+
     def test_json_is_all_there_is_on_out(self):
         done = blockyard("run", self.scenario, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
