@@ -96,7 +96,8 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   const bool swap = swap_allowed && number(0, 2) > 0;
   const std::int64_t seats = number(1, 12);
   const bool chunked = number(0, 2) > 0;
-  const std::int64_t least = chunked ? seats : std::max(seats, max_model_len);
+  const std::int64_t block = v0 && prefix_cache_allowed ? 16 : 1;  // the largest: V0's cached prefill goes by blocks
+  const std::int64_t least = std::max(seats, chunked ? block : max_model_len);
   out.add("engine:");
   out.add("  scheduler: {}", scheduler);
   out.add("  max_num_seqs: {}", seats);
