@@ -126,14 +126,13 @@ void print_sample(const Survey& all, const Survey& sample, std::ostream& out) {
   row("rate, requests/s", number(all.trace.rate_per_s), number(sample.trace.rate_per_s), "");
   row("CV of gaps", number(all.trace.gap_cv), number(sample.trace.gap_cv), "");
   const double thinned = 1 + kept * (all.trace.dispersion_60s - 1);
-  const bool disperses = all.trace.dispersion_60s > 0;  // else it is shorter than two windows
-  row("dispersion, 60 s", disperses ? number(all.trace.dispersion_60s) : "-",
-      disperses ? number(sample.trace.dispersion_60s) : "-",
-      disperses ? fmt::format("   {} would be left if each request were drawn by itself", number(thinned)) : "");
+  const std::string whole = dispersion(all.trace, all.trace.dispersion_60s, 60);
+  row("dispersion, 60 s", whole, dispersion(sample.trace, sample.trace.dispersion_60s, 60),
+      whole == "-" ? "" : fmt::format("   {} would be left if each request were drawn by itself", number(thinned)));
   row("prompt mean", number(all.trace.prompt_tokens.mean), number(sample.trace.prompt_tokens.mean), "");
   row("prompt p99", number(all.trace.prompt_tokens.p99), number(sample.trace.prompt_tokens.p99), "");
   row("output mean", number(all.trace.output_tokens.mean), number(sample.trace.output_tokens.mean), "");
-  const bool shares = all.prefixes.ids > 0 || all.prefixes.sessions > 0 || all.prefixes.shared_prefixes > 0;
+  const bool shares = all.prefixes.tells();
   row("ideal hits", shares ? percent(all.prefixes.hit_share()) : "-",
       shares ? percent(sample.prefixes.hit_share()) : "-",
       shares ? "   of the prompt tokens" : "   the trace does not say what its prompts share");

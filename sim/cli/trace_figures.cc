@@ -37,12 +37,6 @@ double mean_of(Tokens sum, std::int64_t count) {
   return count == 0 ? 0 : static_cast<double>(sum.count()) / static_cast<double>(count);
 }
 
-// One window alone has no dispersion.
-std::string dispersion(const TraceStatistics& trace, double value, double window_s) {
-  constexpr double kWindows = 2;
-  return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.5g}", value);
-}
-
 // Slow rates keep their digits.
 std::string rate(double per_s) {
   constexpr double kSlow = 0.1;
@@ -147,7 +141,7 @@ void print_prefixes(const TraceFigures& figures, std::ostream& out) {
     out << fmt::format("  stated reuse  {} of the prompt tokens, as the trace says it\n",
                        percent(share_of(figures.read.stated_reuse.count(), prefixes.prompt_tokens.count())));
   }
-  if (prefixes.ids == 0 && prefixes.sessions == 0 && prefixes.shared_prefixes == 0) {
+  if (!prefixes.tells()) {
     out << "  ideal hits    the trace does not say what its prompts share\n";
     return;
   }
@@ -276,6 +270,11 @@ std::string moment(std::int64_t seconds, bool dated) {
 }
 
 }  // namespace
+
+std::string dispersion(const workload::TraceStatistics& trace, double value, double window_s) {
+  constexpr double kWindows = 2;
+  return to_seconds(trace.span) < kWindows * window_s ? std::string("-") : fmt::format("{:.5g}", value);
+}
 
 std::string clock_range(SimTime origin, SimTime span) {
   constexpr std::int64_t kYear = 365LL * 86'400;

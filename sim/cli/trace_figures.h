@@ -29,6 +29,9 @@ struct TraceFigures {
 // 19:14:20", with dates where the clock has them.
 [[nodiscard]] std::string clock_range(SimTime origin, SimTime span);
 
+// "-" where the trace is not two windows long: one alone has no dispersion.
+[[nodiscard]] std::string dispersion(const workload::TraceStatistics& trace, double value, double window_s);
+
 void print(const TraceFigures& trace, std::ostream& out);
 // Parts of it: rows left out by reason, and malformed ones with their places. Nothing where there are none.
 void print_dropped(const workload::ReadReport& read, std::ostream& out);

@@ -58,6 +58,7 @@ class Document {
   // The items of a list, none if it is not given; each a document of its own, with paths that begin in it.
   [[nodiscard]] const std::vector<Document>& items(std::string_view path) const;
 
+  [[nodiscard]] const Place& place() const { return place_; }
   // Where the value stands; of a key not given, where its nearest section does; else the file, or the item of a list.
   [[nodiscard]] Place place(std::string_view path) const;
   // Adds an error if not exactly one of the paths is given.

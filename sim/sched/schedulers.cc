@@ -77,6 +77,7 @@ constexpr std::array kSchedulers{
                   .pipelines = false,
                   .own_preemption = true,
                   .own_eviction = true,
+                  .whole_block_chunks = true,
                   .takes_whole_len = true,
                   .any_order = false,
                   .whole_prompts = true},

@@ -38,6 +38,7 @@ struct SchedulerTraits {
   bool pipelines = true;               // keeps several batches under way
   bool own_preemption = false;         // knows recompute and swap, and its victims are part of its rules
   bool own_eviction = false;           // evicts cached blocks by an order of its own
+  bool whole_block_chunks = false;     // under its prefix cache a chunk of prefill is whole blocks
   bool can_fork = false;               // runs requests of several samples or beams
   bool takes_whole_len = false;        // admits a prompt of max_model_len tokens; others need room for one token more
   bool any_order = true;               // false: fcfs and priority alone

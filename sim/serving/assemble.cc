@@ -187,7 +187,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                            "them; expected mode: open, or workload.n: 1",
                            scheduler));
   }
-  if (traits.paged_only && cached && scenario.boolean("engine.enable_chunked_prefill") &&
+  if (traits.whole_block_chunks && cached && scenario.boolean("engine.enable_chunked_prefill") &&
       engine.max_num_batched_tokens < block_size) {
     errors.add(
         scenario.place("engine.max_num_batched_tokens"),

@@ -92,8 +92,7 @@ BlockLayout block_layout(const model::ModelSpec& spec, const model::Stage& stage
     if (forgets(made.layout, max_model_len)) {
       made.notes.emplace_back(
           "tokens that fall out of a sliding window are held: only paged memory frees them, without an eviction "
-          "policy, "
-          "rules or tiers of the prefix cache, several samples a request, swaps, tail_blocks or vllm-v0");
+          "policy, rules or tiers of the prefix cache, several samples a request, swaps, tail_blocks or vllm-v0");
     }
     if (has_state(made.layout)) {
       made.notes.emplace_back(

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "sim/sched/schedulers.h"
 #include "sim/serving/client_options.h"
@@ -83,6 +86,21 @@ workload::MaxTokensRule max_tokens_rule(const Document& scenario, Tokens max_mod
   return rule;
 }
 
+// Of what is told of "clients[2].arrivals: rate: ...": that key, or the client. Of other things the whole.
+Place place_in_spec(const Document& scenario, std::string_view message) {
+  if (!has_clients(scenario)) return scenario.place("workload.generate");
+  const std::vector<Document>& clients = scenario.items("workload.generate.clients");
+  constexpr std::string_view kClient = "clients[";
+  std::size_t index = clients.size();
+  if (message.starts_with(kClient))
+    std::from_chars(message.data() + kClient.size(), message.data() + message.size(), index);
+  if (index >= clients.size()) return scenario.place("workload.generate.clients");
+  const std::size_t key = message.find("].");
+  if (key == std::string_view::npos) return clients[index].place();
+  const std::string_view path = message.substr(key + 2, message.find_first_of(".: ", key + 2) - key - 2);
+  return clients[index].schema().find(path) ? clients[index].place(path) : clients[index].place();
+}
+
 // What only the whole of a spec can be wrong about carries no place.
 std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, Diagnostics& errors) try {
   if (has_clients(scenario)) {
@@ -92,10 +110,10 @@ std::unique_ptr<workload::RequestSource> make_source(const Document& scenario, D
   const auto spec = generator_spec(scenario, errors);
   return spec ? workload::make_generator(*spec) : nullptr;
 } catch (const InputError& error) {
-  const char* const section = has_clients(scenario) ? "workload.generate.clients" : "workload.generate";
   for (const Diagnostic& d : error.diagnostics()) {
     const bool placed = !d.place.file.empty();
-    errors.add(placed ? d.place : scenario.place(section), placed ? d.message : "workload.generate." + d.message);
+    errors.add(placed ? d.place : place_in_spec(scenario, d.message),
+               placed ? d.message : "workload.generate." + d.message);
   }
   return nullptr;
 }

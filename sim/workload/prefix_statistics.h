@@ -37,6 +37,8 @@ struct PrefixStatistics {
   std::int64_t longest_session = 0;  // requests
   std::int64_t shared_prefixes = 0;
 
+  // Whether anything says what prompts share.
+  [[nodiscard]] bool tells() const { return ids > 0 || sessions > 0 || shared_prefixes > 0; }
   [[nodiscard]] double hit_share() const { return share(hit_tokens); }
   [[nodiscard]] double engine_hit_share() const { return share(engine_hit_tokens); }
 

@@ -227,8 +227,12 @@ ServeGenWindow parse_servegen_window(std::string_view line, const Place& place) 
   const double mean = window.pattern == ServeGenWindow::Pattern::gamma
                           ? window.shape * window.scale_s
                           : window.scale_s * std::tgamma(1 + 1 / window.shape);
-  if (!(window.shape >= kLeastShape) || !(window.rate_per_s <= kMostPerSecond) ||
-      !(std::abs(mean * window.rate_per_s - 1) <= kTolerance)) {
+  if (!(window.shape >= kLeastShape) || !(window.rate_per_s <= kMostPerSecond)) {
+    throw InputError(place,
+                     fmt::format("found {}, expected a shape of {} or more and a rate of {:.0f} a second or less",
+                                 quoted(line), kLeastShape, kMostPerSecond));
+  }
+  if (!(std::abs(mean * window.rate_per_s - 1) <= kTolerance)) {
     throw InputError(place, fmt::format("found {}: shape and scale give gaps of {:.6g} s, the rate {:.6g} s",
                                         quoted(line), mean, 1 / window.rate_per_s));
   }

@@ -105,6 +105,21 @@ class TheProgram(unittest.TestCase):
                           "--set", "workload.generate.clients[0].prefix.tokens=64", "--set", "workload.generate.requests=50")
         self.assertEqual(whole.returncode, 0, whole.stderr)
 
+    def test_what_is_wrong_with_a_client_stands_where_it_does(self):
+        spec = self.folder / "population.yaml"
+        lengths = "      - prompt_tokens: {distribution: constant, value: 40}\n" \
+                  "        output_tokens: {distribution: constant, value: 20}\n"
+        client = lengths + "        arrivals: {process: poisson, rate: 1 req/s}\n"
+        spec.write_text("model: llama-3-8b\nhardware: {gpu: h100-80gb-sxm}\nworkload:\n  generate:\n    requests: 9\n"
+                        "    rate: 2 req/s\n    clients:\n" + client + client + "        share: 2\n" + lengths +
+                        "        arrivals: {process: piecewise, curve: \"0 s: 1 req/s\"}\n")
+        done = blockyard("run", spec)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("population.yaml:14:16: workload.generate.clients[1].share: all clients have a share, or none", done.stderr)
+        spec.write_text(spec.read_text().replace("        share: 2\n", ""))
+        self.assertIn("population.yaml:16:9: workload.generate.clients[2].arrivals: a curve has no mean rate",
+                      blockyard("run", spec).stderr)
+
     def test_json_is_all_there_is_on_out(self):
         done = blockyard("run", self.scenario, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
