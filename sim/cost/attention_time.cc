@@ -13,6 +13,9 @@ using model::LayerKind;
 
 constexpr double kActivationBytes = 2;
 constexpr std::int64_t kTileRows = 64;
+constexpr double kStreamsPerSm = 2;
+// A batch with streams for this part of the GPU is not split further.
+constexpr double kFilled = 0.8;
 
 double mixed_decode_bytes_of(const model::GpuSpec& gpu, const Calibration& c, double group) {
   if (gpu.attention_kernel != model::AttentionKernel::flash_attention_2 || c.mixed_decode_factor == 0) return 1;
@@ -64,6 +67,7 @@ AttentionTime::Group::Group(const LayerGroup& g, const model::GpuSpec& gpu, cons
                              ? static_cast<double>(g.d_k + g.d_v) * model::bytes_per_element(kv_dtype) /
                                    c.stream_bytes_per_s
                              : 0),
+      streams_at_once(kStreamsPerSm * static_cast<double>(gpu.sm_count)),
       mixed_decode_bytes(
           g.latent ? 1
                    : mixed_decode_bytes_of(gpu, c, static_cast<double>(query_heads) / static_cast<double>(kv_heads))) {}
@@ -158,11 +162,27 @@ Seconds AttentionTime::decode(const Group& g, const StepWork& work) const {
   const double flops = g.decode_flops_per_pair * kv_tokens;
   if (form_ == AttentionForm::as_gemm) return roofline_.kernel(flops, bytes);
   if (g.latent) return std::max(bytes * decode_s_per_byte_, flops * prefill_s_per_flop_) + decode_overhead_s_;
-  if (g.stream_s_per_token == 0 || !(beside_chunk || g.whole_streams)) {
-    return bytes * decode_s_per_byte_ + decode_overhead_s_;
-  }
-  const Seconds stream = g.reach(static_cast<double>(work.decode_longest)) * g.stream_s_per_token;
-  return std::max(bytes * decode_s_per_byte_, stream) + std::min(decode_overhead_s_, prefill_overhead_s_);
+  const auto sequences = static_cast<double>(work.decode_sequences);
+  const auto kv_heads = static_cast<double>(g.kv_heads);
+  const bool fills = sequences * kv_heads >= kFilled * g.streams_at_once;
+  const Seconds reading = bytes * decode_s_per_byte_;
+  if (g.stream_s_per_token == 0 || !(beside_chunk || g.whole_streams || fills)) return reading + decode_overhead_s_;
+  Seconds seconds = streams(g, work, kv_heads, kv_tokens * g.kv_bytes_per_token * decode_s_per_byte_);
+  if (beside_chunk) seconds = std::max(seconds, streams(g, work, static_cast<double>(g.query_heads), reading));
+  if (!beside_chunk && !g.whole_streams) return seconds + decode_overhead_s_;
+  return seconds + std::min(decode_overhead_s_, prefill_overhead_s_);
+}
+
+Seconds AttentionTime::streams(const Group& g, const StepWork& work, double heads, Seconds reading) {
+  const double longest = g.reach(static_cast<double>(work.decode_longest));
+  const Seconds alone = longest * g.stream_s_per_token;
+  const auto sequences = static_cast<double>(work.decode_sequences);
+  double sum = static_cast<double>(work.decode_kv_tokens);
+  if (g.window > 0) sum = std::min(sum, sequences * g.window);
+  const double at_once = std::min(sequences * heads, g.streams_at_once);
+  // All of them, at the stream rate, would take no longer than the bandwidth allows: it does not bind.
+  if (sum * heads * g.stream_s_per_token >= at_once * reading) return std::max(reading, alone);
+  return reading + std::max(0.0, longest - sum * heads / at_once) * g.stream_s_per_token;
 }
 
 Seconds AttentionTime::prefill(const Group& g, const StepWork& work) const {

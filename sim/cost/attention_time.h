@@ -20,8 +20,16 @@
 namespace blockyard::cost {
 
 // FlashAttention-2 spreads the KV of one sequence over several SMs only where it can put the query heads of a KV head
-// together (more than one of them, and no chunk in the batch). Elsewhere one SM reads all of it: a decode then lasts at
-// least the longest context x bytes of a head / stream rate.
+// together (more than one of them, and no chunk in the batch), and where the batch alone does not fill the GPU:
+// sequences x KV heads < 0.8 x 2 SMs (num_splits_heuristic of its flash_api.cpp). Elsewhere one SM reads all that one
+// head keeps of a sequence, at the stream rate at most. As long as all read, they share the bandwidth evenly; the
+// longest goes on alone:
+//
+//   streams x rate <= bandwidth   longest x bytes of a head / rate
+//   else                          all bytes / bandwidth + (longest - what it has read by then) x bytes of a head / rate
+//
+// By then it has read as much as each of those that run at once: the mean context, or, of more streams than 2 an SM,
+// their sum / (2 SMs).
 class AttentionTime {
  public:
   // Without a `stage` the layers are those of the whole model.
@@ -64,11 +72,14 @@ class AttentionTime {
     double state_bytes;            // of a sequence, read and written
     bool whole_streams;            // decodes without a chunk are not split over SMs
     double stream_s_per_token;     // one SM reading the KV of one head; 0 = no such limit
+    double streams_at_once;        // 2 an SM
     double mixed_decode_bytes;     // how many times a decode beside a chunk reads the KV of one without
   };
 
   [[nodiscard]] Seconds layer(const Group& group, const StepWork& work) const;
   [[nodiscard]] Seconds decode(const Group& group, const StepWork& work) const;
+  // Of `heads` streams a sequence, which together read for `reading`.
+  [[nodiscard]] static Seconds streams(const Group& group, const StepWork& work, double heads, Seconds reading);
   [[nodiscard]] Seconds prefill(const Group& group, const StepWork& work) const;
 
   std::vector<Group> groups_;

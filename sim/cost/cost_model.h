@@ -14,7 +14,7 @@ namespace blockyard::cost {
 struct StepWork {
   std::int64_t decode_sequences = 0;   // sequences that compute one new token on top of a KV context
   std::int64_t decode_kv_tokens = 0;   // sum of their context lengths, the new token included
-  std::int64_t decode_longest = 0;     // the longest of them, or less where only sums are known
+  std::int64_t decode_longest = 0;     // the longest of them; 0 where only sums are known
   std::int64_t prefill_sequences = 0;  // chunks
   std::int64_t prefill_tokens = 0;     // sum of the chunks' lengths n
   double prefill_pairs = 0;  // query-key pairs of a layer on average: sum of n*c + n*n/2 (c = context before the

@@ -338,6 +338,7 @@ bool RunningFirst::plain_step(Batch& batch) {
   batch.decodes = batch.sampled = running_.cohort_size();
   batch.decode_context = running_.sum_context();
   batch.decode_context_squares = running_.sum_context_squares();
+  batch.decode_longest = running_.longest_context();
   if (closed_to_admission()) {
     head_waits_for_ = QueueCause::seat;
   } else if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) {

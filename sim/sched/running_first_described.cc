@@ -20,6 +20,7 @@ void RunningFirst::describe_batch() {
     batch_.decodes = running_.cohort_size();
     batch_.decode_context = running_.sum_context();
     batch_.decode_context_squares = running_.sum_context_squares();
+    batch_.decode_longest = running_.longest_context();
     batch_.sampled = running_.cohort_size();
   }
   for (Planned& planned : planned_) {
@@ -30,6 +31,7 @@ void RunningFirst::describe_batch() {
       batch_.decodes += s.width;
       batch_.decode_context += s.width * context;
       batch_.decode_context_squares += s.width * context * context;
+      batch_.decode_longest = std::max(batch_.decode_longest, context);
     } else {
       describe_chunk(s, planned.fresh);
     }

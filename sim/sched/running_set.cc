@@ -1,10 +1,15 @@
 #include "sim/sched/running_set.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace blockyard::sched {
 namespace {
 // Cells of the timing wheel: a power of two near the longest usual output. Longer ones stay in their cell for more than
 // one turn.
 constexpr std::size_t kWheelCells = 4096;
+// Those that have left are cleared away when they are this many more than the members.
+constexpr std::int64_t kStale = 64;
 }  // namespace
 
 RunningSet::RunningSet(SequenceTable& table) : table_(&table), wheel_(kWheelCells, SequenceId::none) {}
@@ -43,6 +48,14 @@ void RunningSet::join(SequenceId id) {
   s.wheel_next = head;
   if (head != SequenceId::none) (*table_)[head].wheel_previous = id;
   head = id;
+  ++members_;
+  s.joined_as = joins_++;
+  if (std::ssize(joined_) > kStale + 2 * members_) {
+    std::erase_if(joined_, [this](const Joined& joined) { return !is_member(joined); });
+    std::make_heap(joined_.begin(), joined_.end());
+  }
+  joined_.push_back({s.computed.count() - steps_, id, s.joined_as});
+  std::push_heap(joined_.begin(), joined_.end());
   cohort_size_ += s.width;
   sum_context_ += s.width * s.computed.count();
   sum_context_squares_ += s.width * s.computed.count() * s.computed.count();
@@ -53,6 +66,7 @@ void RunningSet::leave(SequenceId id) {
   CHECK_LAW(s.in_cohort, "sequence {} is not in the cohort", index_of(id));
   const Tokens since = progress(id);
   s.in_cohort = false;
+  --members_;
   s.computed += since;
   s.generated += since;
   (s.wheel_previous == SequenceId::none ? wheel_[cell(s.finish_step)] : (*table_)[s.wheel_previous].wheel_next) =
@@ -61,6 +75,14 @@ void RunningSet::leave(SequenceId id) {
   cohort_size_ -= s.width;
   sum_context_ -= s.width * s.computed.count();
   sum_context_squares_ -= s.width * s.computed.count() * s.computed.count();
+}
+
+std::int64_t RunningSet::longest_context() {
+  while (!joined_.empty() && !is_member(joined_.front())) {
+    std::pop_heap(joined_.begin(), joined_.end());
+    joined_.pop_back();
+  }
+  return joined_.empty() ? 0 : joined_.front().context + steps_;
 }
 
 bool RunningSet::finishes_next() const {

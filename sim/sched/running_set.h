@@ -3,7 +3,8 @@
 // The list keeps the order of admission (order ascends along it). The cohort advances by one token a step all together:
 // a step count stands for the progress of each, sums stand for their contexts, and a timing wheel holds them by the
 // step in which they finish, so that a step costs O(1 + sequences that finish in it) (Varghese & Lauck, SOSP 1987,
-// scheme 6). Law: sum_context == sum over the cohort's sequences of their computed tokens; likewise of the squares.
+// scheme 6), and a heap the longest: as all grow alike, who is longer stays so. Law: sum_context == sum over the
+// cohort's sequences of their computed tokens; likewise of the squares.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,8 @@ class RunningSet {
   [[nodiscard]] std::int64_t cohort_size() const { return cohort_size_; }  // sequences: the sum of the widths
   [[nodiscard]] std::int64_t sum_context() const { return sum_context_; }
   [[nodiscard]] std::int64_t sum_context_squares() const { return sum_context_squares_; }
+  // The longest context of the cohort, 0 without members. O(log n) for each member that has left, else O(1).
+  [[nodiscard]] std::int64_t longest_context();
 
   // True if some member of the cohort finishes with the next step.
   [[nodiscard]] bool finishes_next() const;
@@ -47,6 +50,18 @@ class RunningSet {
     return static_cast<std::size_t>(step) & (wheel_.size() - 1);
   }
 
+  // A member as it joined; it may have left since.
+  struct Joined {
+    std::int64_t context;  // less the steps taken by then: the order of contexts, whenever they joined
+    SequenceId id;
+    std::int64_t as;
+    [[nodiscard]] bool operator<(const Joined& other) const { return context < other.context; }
+  };
+  [[nodiscard]] bool is_member(const Joined& joined) const {
+    const Sequence& s = (*table_)[joined.id];
+    return s.in_cohort && s.joined_as == joined.as;
+  }
+
   SequenceTable* table_;
   SequenceId first_ = SequenceId::none;
   SequenceId last_ = SequenceId::none;
@@ -58,6 +73,9 @@ class RunningSet {
   std::int64_t cohort_size_ = 0;
   std::int64_t sum_context_ = 0;
   std::int64_t sum_context_squares_ = 0;
+  std::int64_t members_ = 0;    // of the cohort
+  std::int64_t joins_ = 0;
+  std::vector<Joined> joined_;  // a heap, the longest first
   std::vector<SequenceId> wheel_;
 };
 

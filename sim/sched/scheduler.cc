@@ -5,7 +5,7 @@
 namespace blockyard::sched {
 
 void Batch::clear() {
-  decodes = decode_context = decode_context_squares = sampled = 0;
+  decodes = decode_context = decode_context_squares = decode_longest = sampled = 0;
   chunks.clear();
   decoding.clear();
   admitted.clear();

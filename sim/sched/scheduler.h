@@ -59,6 +59,7 @@ struct Batch {
   std::int64_t decodes = 0;
   std::int64_t decode_context = 0;          // sum of their context lengths, the new token included
   std::int64_t decode_context_squares = 0;  // sum of the squares
+  std::int64_t decode_longest = 0;          // the longest of them
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
   std::vector<RequestId> decoding;   // in a pipeline: whose the decodes are

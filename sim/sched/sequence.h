@@ -50,6 +50,7 @@ struct Sequence {
 
   bool in_cohort = false;
   std::int64_t joined_step = 0;  // cohort steps when it joined
+  std::int64_t joined_as = 0;    // which of all joins that was
   std::int64_t finish_step = 0;  // cohort steps when it finishes
   SequenceId wheel_previous = SequenceId::none;
   SequenceId wheel_next = SequenceId::none;

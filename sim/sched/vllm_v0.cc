@@ -62,6 +62,7 @@ void VllmV0::describe_batch() {
       ++batch_.decodes;
       batch_.decode_context += after.count();
       batch_.decode_context_squares += after.count() * after.count();
+      batch_.decode_longest = std::max(batch_.decode_longest, after.count());
     }
     if (after == r.length()) ++batch_.sampled;
     memory_->plan(planned.id, after, step_);

@@ -316,8 +316,7 @@ cost::StepWork Replica::work_of(const sched::Batch& batch) const {
   work.sampled_sequences = batch.sampled;
   work.decode_sequences = batch.decodes;
   work.decode_kv_tokens = batch.decode_context;
-  // The mean weighted by length, sum of squares / sum: never above the longest, equal to it among equals.
-  if (batch.decodes > 0) work.decode_longest = batch.decode_context_squares / batch.decode_context;
+  work.decode_longest = batch.decode_longest;
   for (const sched::Chunk& chunk : batch.chunks) cost_->add_chunk(work, chunk.fresh, chunk.context);
   return work;
 }

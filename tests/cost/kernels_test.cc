@@ -159,6 +159,26 @@ TEST_CASE("FlashAttention-2 leaves a sequence without grouped heads to one SM") 
   CHECK(grouped.seconds(work) / 32 == Approx(4096 * 2 * 512 / (0.71 * 2039e9) + 19.2e-6));
 }
 
+// Llama-3-8B on an A100: 8 KV heads, 512 bytes of a token each, 2 streams on each of 108 SMs.
+TEST_CASE("FlashAttention-2 lets the longest of a batch go on alone where the batch fills the GPU") {
+  const AttentionTime attention(model::llama_3_8b(), a100().gpu, a100().calibration, 1, model::ElementType::bf16);
+  const double bandwidth = 0.71 * 2039e9;
+  const auto layer = [&](std::int64_t sequences, std::int64_t sum, std::int64_t longest) {
+    StepWork work;
+    work.decode_sequences = sequences;
+    work.decode_kv_tokens = sum;
+    work.decode_longest = longest;
+    return attention.seconds(work) / 32 - 19.2e-6;
+  };
+  // 21 sequences are 168 streams, below 0.8 x 216: their KV is split.
+  CHECK(layer(21, 30'000, 10'000) == Approx(30'000 * 4096 / bandwidth));
+  // 24 are not: when the mean of 1,500 tokens has been read, 8,500 are left to one SM a head.
+  CHECK(layer(24, 36'000, 10'000) == Approx(36'000 * 4096 / bandwidth + 8'500 * 512 / 23e9));
+  // 108 sequences take four turns: those that read from the first have read four times the mean by then.
+  CHECK(layer(108, 162'000, 10'000) == Approx(162'000 * 4096 / bandwidth + 4'000 * 512 / 23e9));
+  CHECK(layer(108, 162'000, 5'000) == Approx(162'000 * 4096 / bandwidth));
+}
+
 TEST_CASE("an all-reduce that was not measured borrows from like links") {
   CHECK(all_reduce_for(a100().calibration, a100().gpu, 4).measured);
   const AllReduceChoice nvlink = all_reduce_for(a100().calibration, a100().gpu, 16);

@@ -230,6 +230,7 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
       RC_ASSERT(a.decodes == b.decodes);
       RC_ASSERT(a.decode_context == b.decode_context);
       RC_ASSERT(a.decode_context_squares == b.decode_context_squares);
+      RC_ASSERT(a.decode_longest == b.decode_longest);
       RC_ASSERT(a.sampled == b.sampled);
       RC_ASSERT(a.chunks.size() == b.chunks.size());
       for (std::size_t i = 0; i < a.chunks.size(); ++i) {
