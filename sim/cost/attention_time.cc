@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/cost/cuda_graphs.h"
 #include "sim/model/kv_geometry.h"
 
 namespace blockyard::cost {
@@ -13,14 +14,21 @@ using model::LayerKind;
 
 constexpr double kActivationBytes = 2;
 constexpr std::int64_t kTileRows = 64;
-constexpr double kStreamsPerSm = 2;
-// A batch with streams for this part of the GPU is not split further.
-constexpr double kFilled = 0.8;
+// A batch that brings so many streams an SM is not split further: constants of the kernel's own rule.
+constexpr double kFilled = 0.8 * 2;
 
 double mixed_decode_bytes_of(const model::GpuSpec& gpu, const Calibration& c, double group) {
   if (gpu.attention_kernel != model::AttentionKernel::flash_attention_2 || c.mixed_decode_factor == 0) return 1;
   const double alone = c.attention_form == AttentionForm::own ? c.decode_memory_efficiency : c.memory_efficiency;
   return std::max(1.0, alone / (c.mixed_decode_factor / group));
+}
+
+// A thread block keeps 64 query rows, and so many rows of K and V, in shared memory, 2 bytes an element.
+double blocks_per_sm(const model::GpuSpec& gpu, std::int64_t head_dim) {
+  const std::int64_t kv_rows = head_dim <= 64 ? 256 : head_dim <= 128 ? 128 : 64;
+  const std::int64_t bytes = 2 * head_dim * (kTileRows + 2 * kv_rows);
+  return static_cast<double>(
+      std::max<std::int64_t>(1, gpu.shared_memory_per_sm.count() / std::max<std::int64_t>(1, bytes)));
 }
 
 // A layer that shares KV reads what it does not keep.
@@ -67,18 +75,19 @@ AttentionTime::Group::Group(const LayerGroup& g, const model::GpuSpec& gpu, cons
                              ? static_cast<double>(g.d_k + g.d_v) * model::bytes_per_element(kv_dtype) /
                                    c.stream_bytes_per_s
                              : 0),
-      streams_at_once(kStreamsPerSm * static_cast<double>(gpu.sm_count)),
+      streams_at_once(blocks_per_sm(gpu, g.d_k) * static_cast<double>(gpu.sm_count)),
       mixed_decode_bytes(
           g.latent ? 1
                    : mixed_decode_bytes_of(gpu, c, static_cast<double>(query_heads) / static_cast<double>(kv_heads))) {}
 
 AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& c,
-                             std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown,
-                             std::optional<model::Stage> stage)
+                             std::int64_t tp, model::ElementType kv_dtype, std::int64_t largest_graph,
+                             double decode_slowdown, std::optional<model::Stage> stage)
     : roofline_(gpu, c),
       form_(c.attention_form),
       occupancy_(c.prefill_occupancy && gpu.attention_kernel == model::AttentionKernel::flash_attention_2),
       sm_count_(gpu.sm_count),
+      largest_graph_(largest_graph),
       decode_s_per_byte_(1 / (c.decode_memory_efficiency * gpu.memory_bandwidth_bytes_per_s)),
       prefill_s_per_flop_(1 / (c.prefill_compute_efficiency * gpu.bf16_flops_per_s)),
       prefill_s_per_byte_(
@@ -156,33 +165,32 @@ double AttentionTime::Group::pairs(std::int64_t fresh, std::int64_t context, boo
 
 Seconds AttentionTime::decode(const Group& g, const StepWork& work) const {
   const bool beside_chunk = work.prefill_tokens > 0;
+  const auto sequences = static_cast<double>(work.decode_sequences);
   double kv_tokens = static_cast<double>(work.decode_kv_tokens);
-  if (g.window > 0) kv_tokens = std::min(kv_tokens, static_cast<double>(work.decode_sequences) * g.window);
+  if (g.window > 0) kv_tokens = std::min(kv_tokens, sequences * g.window);
   const double bytes = kv_tokens * g.kv_bytes_per_token * (beside_chunk ? g.mixed_decode_bytes : 1);
   const double flops = g.decode_flops_per_pair * kv_tokens;
   if (form_ == AttentionForm::as_gemm) return roofline_.kernel(flops, bytes);
   if (g.latent) return std::max(bytes * decode_s_per_byte_, flops * prefill_s_per_flop_) + decode_overhead_s_;
-  const auto sequences = static_cast<double>(work.decode_sequences);
-  const auto kv_heads = static_cast<double>(g.kv_heads);
-  const bool fills = sequences * kv_heads >= kFilled * g.streams_at_once;
   const Seconds reading = bytes * decode_s_per_byte_;
-  if (g.stream_s_per_token == 0 || !(beside_chunk || g.whole_streams || fills)) return reading + decode_overhead_s_;
-  Seconds seconds = streams(g, work, kv_heads, kv_tokens * g.kv_bytes_per_token * decode_s_per_byte_);
-  if (beside_chunk) seconds = std::max(seconds, streams(g, work, static_cast<double>(g.query_heads), reading));
-  if (!beside_chunk && !g.whole_streams) return seconds + decode_overhead_s_;
-  return seconds + std::min(decode_overhead_s_, prefill_overhead_s_);
+  const bool whole = beside_chunk || g.whole_streams;
+  if (g.stream_s_per_token == 0 || !(whole || fills_gpu(g, work.decode_sequences))) return reading + decode_overhead_s_;
+  const double heads = static_cast<double>(beside_chunk ? g.query_heads : g.kv_heads);
+  return by_streams(g, {sequences, heads, kv_tokens, g.reach(static_cast<double>(work.decode_longest))}, reading) +
+         (whole ? std::min(decode_overhead_s_, prefill_overhead_s_) : decode_overhead_s_);
 }
 
-Seconds AttentionTime::streams(const Group& g, const StepWork& work, double heads, Seconds reading) {
-  const double longest = g.reach(static_cast<double>(work.decode_longest));
-  const Seconds alone = longest * g.stream_s_per_token;
-  const auto sequences = static_cast<double>(work.decode_sequences);
-  double sum = static_cast<double>(work.decode_kv_tokens);
-  if (g.window > 0) sum = std::min(sum, sequences * g.window);
-  const double at_once = std::min(sequences * heads, g.streams_at_once);
-  // All of them, at the stream rate, would take no longer than the bandwidth allows: it does not bind.
-  if (sum * heads * g.stream_s_per_token >= at_once * reading) return std::max(reading, alone);
-  return reading + std::max(0.0, longest - sum * heads / at_once) * g.stream_s_per_token;
+bool AttentionTime::fills_gpu(const Group& g, std::int64_t sequences) const {
+  const auto in_graph = static_cast<double>(padded_tokens(sequences, largest_graph_));
+  return in_graph * static_cast<double>(g.kv_heads) >= kFilled * static_cast<double>(sm_count_);
+}
+
+Seconds AttentionTime::by_streams(const Group& g, const Streams& s, Seconds reading) {
+  const double all = s.sequences * s.heads;
+  const double at_once = std::min(all, g.streams_at_once);
+  const double read = s.kv_tokens / s.sequences * std::min(all / at_once, 1 + s.sequences / (2 * g.streams_at_once));
+  return std::max(reading, s.kv_tokens * s.heads / at_once * g.stream_s_per_token) +
+         std::max(0.0, s.longest - read) * g.stream_s_per_token;
 }
 
 Seconds AttentionTime::prefill(const Group& g, const StepWork& work) const {

@@ -21,21 +21,24 @@ namespace blockyard::cost {
 
 // FlashAttention-2 spreads the KV of one sequence over several SMs only where it can put the query heads of a KV head
 // together (more than one of them, and no chunk in the batch), and where the batch alone does not fill the GPU:
-// sequences x KV heads < 0.8 x 2 SMs (num_splits_heuristic of its flash_api.cpp). Elsewhere one SM reads all that one
-// head keeps of a sequence, at the stream rate at most. As long as all read, they share the bandwidth evenly; the
-// longest goes on alone:
+// sequences x KV heads < 0.8 x 2 SMs, the sequences as in the CUDA graph (num_splits_heuristic of its flash_api.cpp).
+// Elsewhere one thread block reads all that one head keeps of a sequence: a stream. An SM holds as many of them at once
+// as its shared memory has room for. They share the bandwidth, up to a rate that one has by itself, and the longest
+// goes on alone when the others are done:
 //
-//   streams x rate <= bandwidth   longest x bytes of a head / rate
-//   else                          all bytes / bandwidth + (longest - what it has read by then) x bytes of a head / rate
+//   S = sequences x heads, A = min(S, what all SMs hold at once), c = mean context, b = bytes of a token and head
+//   max(all bytes / bandwidth, S c b / (A rate)) + (longest - what it has read by then) b / rate
+//   by then it has read c min(S / A, 1 + sequences / (2 A))
 //
-// By then it has read as much as each of those that run at once: the mean context, or, of more streams than 2 an SM,
-// their sum / (2 SMs).
+// Streams start in the order of the heads, all sequences of one before the next: the last stream of the longest
+// sequence starts, wherever that one stands in the batch, half of a head's streams before the end on average. A stream
+// that starts with the first of them has read as much as any.
 class AttentionTime {
  public:
   // Without a `stage` the layers are those of the whole model.
   AttentionTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
-                std::int64_t tp, model::ElementType kv_dtype, double decode_slowdown = 0,
-                std::optional<model::Stage> stage = {});
+                std::int64_t tp, model::ElementType kv_dtype, std::int64_t largest_graph = 0,
+                double decode_slowdown = 0, std::optional<model::Stage> stage = {});
 
   [[nodiscard]] Seconds seconds(const StepWork& work) const;
 
@@ -72,14 +75,21 @@ class AttentionTime {
     double state_bytes;            // of a sequence, read and written
     bool whole_streams;            // decodes without a chunk are not split over SMs
     double stream_s_per_token;     // one SM reading the KV of one head; 0 = no such limit
-    double streams_at_once;        // 2 an SM
+    double streams_at_once;        // that all SMs hold
     double mixed_decode_bytes;     // how many times a decode beside a chunk reads the KV of one without
   };
 
   [[nodiscard]] Seconds layer(const Group& group, const StepWork& work) const;
   [[nodiscard]] Seconds decode(const Group& group, const StepWork& work) const;
-  // Of `heads` streams a sequence, which together read for `reading`.
-  [[nodiscard]] static Seconds streams(const Group& group, const StepWork& work, double heads, Seconds reading);
+  [[nodiscard]] bool fills_gpu(const Group& group, std::int64_t sequences) const;
+  struct Streams {
+    double sequences;
+    double heads;  // of each
+    double kv_tokens;
+    double longest;
+  };
+  // `reading`: all bytes at the bandwidth.
+  [[nodiscard]] static Seconds by_streams(const Group& group, const Streams& streams, Seconds reading);
   [[nodiscard]] Seconds prefill(const Group& group, const StepWork& work) const;
 
   std::vector<Group> groups_;
@@ -89,6 +99,7 @@ class AttentionTime {
   AttentionForm form_;
   bool occupancy_;
   std::int64_t sm_count_;
+  std::int64_t largest_graph_;
   double decode_s_per_byte_;  // own form, as the next
   double prefill_s_per_flop_;
   double prefill_s_per_byte_;

@@ -87,7 +87,7 @@ class Pipeline final : public RooflineBase {
   Pipeline(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
            const RooflineOptions& o)
       : RooflineBase(spec, gpu, calibration, o),
-        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.attention_slowdown),
+        attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.largest_graph, o.attention_slowdown),
         sends_(send_of(spec, gpu, calibration, o)),
         passes_(static_cast<std::size_t>(o.stages)) {
     // Where all layers are alike, stages of as many layers are one kind, timed once.

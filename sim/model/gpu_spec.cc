@@ -22,6 +22,7 @@ void check(const GpuSpec& gpu, const Place& place, Diagnostics& diagnostics) {
   positive("bf16_flops_per_s", gpu.bf16_flops_per_s);
   not_negative("fp8_flops_per_s", gpu.fp8_flops_per_s);
   positive("sm_count", static_cast<double>(gpu.sm_count));
+  positive("shared_memory_per_sm", static_cast<double>(gpu.shared_memory_per_sm.count()));
   not_negative("gpu_link_bytes_per_s", gpu.gpu_link_bytes_per_s);
   positive("pcie_bytes_per_s", gpu.pcie_bytes_per_s);
 }

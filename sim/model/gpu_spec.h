@@ -23,6 +23,7 @@ struct GpuSpec {
   double bf16_flops_per_s = 0;
   double fp8_flops_per_s = 0;  // 0 = none
   std::int64_t sm_count = 0;
+  Bytes shared_memory_per_sm;  // of it depends how many thread blocks of a kernel an SM holds at once
   AttentionKernel attention_kernel = AttentionKernel::flash_attention_2;
   double gpu_link_bytes_per_s = 0;  // NVLink; 0 = none, GPUs talk over PCIe
   double pcie_bytes_per_s = 0;

@@ -90,7 +90,7 @@ Keys calibration_keys() {
        .accepts = {{Kind::bandwidth, at_least(1e6)}},
        .words = {{"none", "no such limit"}},
        .fallback = "none",
-       .doc = "what one SM reads of the KV of one head, where FlashAttention-2 does not split a sequence"},
+       .doc = "what one SM reads by itself of the KV of one head, where FlashAttention-2 does not split a sequence"},
   };
   for (const char* name : {"compute_efficiency", "memory_efficiency", "kernel_overhead"}) {
     for (Key& key : keys) {
@@ -197,6 +197,10 @@ Schema gpu_schema() {
        .fallback = "none",
        .doc = "dense peak in fp8"},
       count("sm_count", "streaming multiprocessors"),
+      {.path = "shared_memory_per_sm",
+       .accepts = {{Kind::bytes, above(0)}},
+       .fallback = "100 KiB",
+       .doc = "by compute capability: 8.0 164 KiB; 8.6, 8.9 and 12.0 100 KiB; 9.0 and 10.0 228 KiB"},
       {.path = "attention_kernel",
        .words = {{"flash_attention_2", "up to Ampere, Ada and consumer Blackwell"},
                  {"flash_attention_3", "Hopper and later"}},

@@ -185,6 +185,7 @@ GpuEntry read_gpu(const fs::path& file) {
   gpu.spec.bf16_flops_per_s = entry.flops("bf16_flops");
   if (!entry.is_word("fp8_flops", "none")) gpu.spec.fp8_flops_per_s = entry.flops("fp8_flops");
   gpu.spec.sm_count = entry.integer("sm_count");
+  gpu.spec.shared_memory_per_sm = entry.bytes("shared_memory_per_sm");
   gpu.spec.attention_kernel = entry.choice("attention_kernel") == "flash_attention_3"
                                   ? model::AttentionKernel::flash_attention_3
                                   : model::AttentionKernel::flash_attention_2;

@@ -21,6 +21,7 @@ inline CalibratedGpu peaks(const char* name, double flops, double bandwidth, std
   g.gpu.bf16_flops_per_s = flops;
   g.gpu.memory_bandwidth_bytes_per_s = bandwidth;
   g.gpu.sm_count = sms;
+  g.gpu.shared_memory_per_sm = Bytes(102'400);
   g.gpu.attention_kernel = kernel;
   g.gpu.gpu_link_bytes_per_s = link;
   g.gpu.pcie_bytes_per_s = 32e9;
@@ -30,6 +31,7 @@ inline CalibratedGpu peaks(const char* name, double flops, double bandwidth, std
 
 inline CalibratedGpu a100() {
   CalibratedGpu g = peaks("a100", 312e12, 2039e9, 108, model::AttentionKernel::flash_attention_2, 300e9);
+  g.gpu.shared_memory_per_sm = Bytes(167'936);
   g.calibration.compute_efficiency = 0.706;
   g.calibration.memory_efficiency = 0.838;
   g.calibration.kernel_overhead_s = 3.94e-6;
@@ -91,6 +93,7 @@ inline CalibratedGpu rtx_4090() {
   g.calibration.prefill_overhead_s = 0.05e-6;
   g.calibration.elementwise_overhead_s = 2.2e-6;
   g.calibration.mixed_decode_factor = 1.725;
+  g.calibration.stream_bytes_per_s = 41e9;
   return g;
 }
 
@@ -106,6 +109,7 @@ inline CalibratedGpu rtx_pro_6000() {
   g.calibration.prefill_overhead_s = 12.3e-6;
   g.calibration.elementwise_overhead_s = 2.6e-6;
   g.calibration.mixed_decode_factor = 1.74;
+  g.calibration.stream_bytes_per_s = 40e9;
   return g;
 }
 

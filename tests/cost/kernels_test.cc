@@ -159,24 +159,47 @@ TEST_CASE("FlashAttention-2 leaves a sequence without grouped heads to one SM") 
   CHECK(grouped.seconds(work) / 32 == Approx(4096 * 2 * 512 / (0.71 * 2039e9) + 19.2e-6));
 }
 
-// Llama-3-8B on an A100: 8 KV heads, 512 bytes of a token each, 2 streams on each of 108 SMs.
+// Llama-3-8B on an A100: 8 KV heads, 512 bytes of a token each; of 164 KiB of shared memory a stream takes 80, so that
+// 216 run at once.
 TEST_CASE("FlashAttention-2 lets the longest of a batch go on alone where the batch fills the GPU") {
-  const AttentionTime attention(model::llama_3_8b(), a100().gpu, a100().calibration, 1, model::ElementType::bf16);
+  const CalibratedGpu g = a100();
   const double bandwidth = 0.71 * 2039e9;
-  const auto layer = [&](std::int64_t sequences, std::int64_t sum, std::int64_t longest) {
+  const double alone = 512 / 23e9;
+  const auto layer = [&](std::int64_t largest_graph, std::int64_t sequences, std::int64_t sum, std::int64_t longest) {
+    const AttentionTime attention(model::llama_3_8b(), g.gpu, g.calibration, 1, model::ElementType::bf16,
+                                  largest_graph);
     StepWork work;
     work.decode_sequences = sequences;
     work.decode_kv_tokens = sum;
     work.decode_longest = longest;
     return attention.seconds(work) / 32 - 19.2e-6;
   };
-  // 21 sequences are 168 streams, below 0.8 x 216: their KV is split.
-  CHECK(layer(21, 30'000, 10'000) == Approx(30'000 * 4096 / bandwidth));
-  // 24 are not: when the mean of 1,500 tokens has been read, 8,500 are left to one SM a head.
-  CHECK(layer(24, 36'000, 10'000) == Approx(36'000 * 4096 / bandwidth + 8'500 * 512 / 23e9));
-  // 108 sequences take four turns: those that read from the first have read four times the mean by then.
-  CHECK(layer(108, 162'000, 10'000) == Approx(162'000 * 4096 / bandwidth + 4'000 * 512 / 23e9));
-  CHECK(layer(108, 162'000, 5'000) == Approx(162'000 * 4096 / bandwidth));
+  // 21 sequences are 168 streams, below 0.8 x 216: their KV is split. In a CUDA graph they are 24, which are not: when
+  // all are through their mean, one SM a head has the rest of the longest.
+  CHECK(layer(0, 21, 31'500, 10'000) == Approx(31'500 * 4096 / bandwidth));
+  CHECK(layer(512, 21, 31'500, 10'000) == Approx(31'500 * 4096 / bandwidth + 8'500 * alone));
+  CHECK(layer(0, 24, 36'000, 10'000) == Approx(36'000 * 4096 / bandwidth + 8'500 * alone));
+  // Of 864 streams a quarter runs at once. The longest sequence's last one starts when 54 are left, and has read what
+  // each reads while these and the 216 take the bandwidth: 1 + 108 / 432 of the mean.
+  CHECK(layer(0, 108, 162'000, 10'000) == Approx(162'000 * 4096 / bandwidth + (10'000 - 1'875) * alone));
+  CHECK(layer(0, 108, 162'000, 1'800) == Approx(162'000 * 4096 / bandwidth));
+}
+
+TEST_CASE("streams too few for the bandwidth go at their own rate, as many at once as shared memory holds") {
+  CalibratedGpu g = a100();
+  const auto layer = [&](const model::ModelSpec& spec, std::int64_t tp, std::int64_t sequences, std::int64_t context) {
+    const AttentionTime attention(spec, g.gpu, g.calibration, tp, model::ElementType::bf16);
+    StepWork work;
+    work.decode_sequences = sequences;
+    work.decode_kv_tokens = sequences * context;
+    work.decode_longest = context;
+    return attention.seconds(work) / static_cast<double>(spec.num_hidden_layers) - 12e-6;
+  };
+  CHECK(layer(model::llama_2_7b(), 8, 8, 4'000) == Approx(4'000 * 512 / 23e9));  // 32 streams
+  g.calibration.stream_bytes_per_s = 5e9;  // 216 x 5 GB/s, or 108 of them, are less than the bandwidth
+  CHECK(layer(model::llama_2_7b(), 1, 27, 4'000) == Approx(27.0 * 32 * 4'000 * 512 / (216 * 5e9)));
+  g.gpu.shared_memory_per_sm = Bytes(102'400);
+  CHECK(layer(model::llama_2_7b(), 1, 27, 4'000) == Approx(27.0 * 32 * 4'000 * 512 / (108 * 5e9)));
 }
 
 TEST_CASE("an all-reduce that was not measured borrows from like links") {
