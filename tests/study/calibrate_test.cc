@@ -68,7 +68,7 @@ TEST_CASE("calibration finds the constants of the server that was measured, and 
   CHECK(c.result.engine.per_step_s == Approx(2e-3).epsilon(0.05));
   CHECK(std::abs(share_of(c.before, "tpot_mean")) > 0.05);
   CHECK(std::abs(share_of(c.after, "tpot_mean")) < 0.01);
-  CHECK(std::abs(share_of(c.after, "ttft_mean")) < 0.02);
+  CHECK(std::abs(share_of(c.after, "ttft_mean")) < 0.03);
 }
 
 TEST_CASE("a constant that the requests do not show is said to be unknown") {
