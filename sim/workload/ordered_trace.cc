@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "sim/workload/content_store.h"
-#include "sim/workload/rate_scale.h"
 #include "sim/workload/trace_formats.h"
 
 namespace blockyard::workload {
@@ -146,14 +145,6 @@ void OrderedTrace::accept(const RowBatch& batch) {
   count_times(batch, size);
 }
 
-// The first request of a session has no answer to wait for, whatever the trace says, and neither has one without a
-// session. Which is the first shows only here, in order and without the rows that are left out.
-void OrderedTrace::place_in_session(Request& request) {
-  const bool waits = request.session != 0 && !begun_.add(request.session);
-  if (!waits) request.delay = kAtArrival;
-  if (request.delay >= SimTime(0)) ++report_.waiting;
-}
-
 // Once a batch: the times of its rows up to `size`.
 void OrderedTrace::count_times(const RowBatch& batch, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
@@ -166,7 +157,7 @@ void OrderedTrace::count_times(const RowBatch& batch, std::size_t size) {
   if (last_ns_ > earliest_ns_) report_.row_span = SimTime(last_ns_ - earliest_ns_);
 }
 
-bool OrderedTrace::is_kept(const TraceRow& row) {
+bool OrderedTrace::is_kept_all_the_same(const TraceRow& row) {
   if (row.kind != RowKind::request) [[unlikely]] {
     const DropReason reason = row.kind == RowKind::failed ? DropReason::failed : DropReason::not_a_request;
     ++report_.dropped_by_reason[static_cast<std::size_t>(reason)];
@@ -211,23 +202,15 @@ bool OrderedTrace::has_lengths(const TraceRow& row) {
   return false;
 }
 
-void OrderedTrace::note_order(const TraceRow& row) {
-  if (row.time_ns < latest_ns_) [[unlikely]] {
-    ++report_.out_of_order;
-    unsorted_ = true;
-    if (row.time_ns < latest_before_[ring_at_]) {
-      throw InputError(
-          {rows_->file(), row.line},
-          fmt::format(
-              "the row is {:.9g} s earlier than a row more than reorder_window = {} rows above it; sort the file "
-              "by time, or raise reorder_window",
-              static_cast<double>(latest_before_[ring_at_] - row.time_ns) / 1e9, options_.reorder_window));
-    }
-  } else {
-    latest_ns_ = row.time_ns;
-  }
-  latest_before_[ring_at_] = latest_ns_;
-  ring_at_ = ring_at_ + 1 == latest_before_.size() ? 0 : ring_at_ + 1;
+void OrderedTrace::note_late(const TraceRow& row) {
+  ++report_.out_of_order;
+  unsorted_ = true;
+  if (row.time_ns >= latest_before_[ring_at_]) return;
+  throw InputError(
+      {rows_->file(), row.line},
+      fmt::format("the row is {:.9g} s earlier than a row more than reorder_window = {} rows above it; sort the file "
+                  "by time, or raise reorder_window",
+                  static_cast<double>(latest_before_[ring_at_] - row.time_ns) / 1e9, options_.reorder_window));
 }
 
 // Counts one malformed row; past the tolerance, throws it with its neighbours, so that the user sees several at once.
@@ -249,8 +232,7 @@ void OrderedTrace::count_bad(const RowBatch& batch, std::size_t index) {
   throw InputError(shown);
 }
 
-SimTime OrderedTrace::relative(SimTime time) const {
-  const SimTime since_start = time - origin_;
+SimTime OrderedTrace::at_scale(SimTime since_start) const {
   if (since_start > kLongestSpan) throw InputError({rows_->file()}, "the trace spans more than 200 years");
   return scaled(since_start, options_.rate_scale, rows_->file());
 }

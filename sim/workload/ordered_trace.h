@@ -5,11 +5,13 @@
 // whole). In order: O(1) a row, no heap. Memory: two windows of requests and one of times.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "sim/workload/rate_scale.h"
 #include "sim/workload/row_reader.h"
 #include "sim/workload/seen_names.h"
 #include "sim/workload/trace.h"
@@ -29,12 +31,33 @@ class OrderedTrace final : public TraceSource {
   void sort_held();
   void accept(const RowBatch& batch);
   void count_times(const RowBatch& batch, std::size_t size);
-  [[nodiscard]] bool is_kept(const TraceRow& row);
+  [[nodiscard]] bool is_kept(const TraceRow& row) {
+    const bool whole = row.prompt_tokens > 0 && row.output_tokens > 0;
+    return (row.kind == RowKind::request && whole && row.timed) || is_kept_all_the_same(row);
+  }
+  [[nodiscard]] bool is_kept_all_the_same(const TraceRow& row);
   [[nodiscard]] bool has_lengths(const TraceRow& row);
-  void note_order(const TraceRow& row);
-  void place_in_session(Request& request);
+  void note_order(const TraceRow& row) {
+    if (row.time_ns < latest_ns_) [[unlikely]]
+      note_late(row);
+    latest_ns_ = std::max(latest_ns_, row.time_ns);
+    latest_before_[ring_at_] = latest_ns_;
+    ring_at_ = ring_at_ + 1 == latest_before_.size() ? 0 : ring_at_ + 1;
+  }
+  void note_late(const TraceRow& row);
+  // The first request of a session has no answer to wait for, whatever the trace says, and neither has one without a
+  // session. Which is the first shows only here, in order and without the rows that are left out.
+  void place_in_session(Request& request) {
+    const bool waits = request.session != 0 && !begun_.add(request.session);
+    if (!waits) request.delay = kAtArrival;
+    if (request.delay >= SimTime(0)) ++report_.waiting;
+  }
   void count_bad(const RowBatch& batch, std::size_t index);
-  [[nodiscard]] SimTime relative(SimTime time) const;
+  [[nodiscard]] SimTime relative(SimTime time) const {
+    const SimTime since_start = time - origin_;
+    return options_.rate_scale == 1 && since_start <= kLongestSpan ? since_start : at_scale(since_start);
+  }
+  [[nodiscard]] SimTime at_scale(SimTime since_start) const;
 
   std::unique_ptr<RowReader> rows_;
   TraceOptions options_;
