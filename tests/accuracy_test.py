@@ -15,6 +15,9 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "scripts"))
+import catalogue  # noqa: E402
 META = {
     "model": "meta-llama/Llama-3.1-8B-Instruct", "gpu": "NVIDIA H100 SXM 80GB", "tp": 2, "engine": "vLLM", "engine_version": "0.15.1",
     "max_num_seqs": 32, "max_num_batched_tokens": 1024, "max_model_len": 4096, "block_size": 16, "num_gpu_blocks": 3000,
@@ -46,6 +49,16 @@ def make_run(truth, name, **changes):
             writer.writeheader()
             writer.writerows(csv.DictReader(source))
     (truth / f"{name}.meta.json").write_text(json.dumps({**META, **changes}))
+
+
+def gpu(name):
+    assumed = []
+    return catalogue.gpu_entry(name, assumed.append), assumed
+
+
+def model(name):
+    file = catalogue.model_entry(name, lambda _: None)
+    return file and file.stem, catalogue.format_of(catalogue.repository_words(name))
 
 
 def accuracy(data, *arguments):
@@ -88,6 +101,113 @@ class Accuracy(unittest.TestCase):
         self.assertIn("no GPU like", found["skipped"]["toaster"])
         self.assertIn("no sizes of it", found["skipped"]["unknown"])
         self.assertIn("skipped: two: dp = 2", err)
+
+    def test_gpus_as_drivers_and_logs_write_them(self):
+        for name, entry in (
+                ("NVIDIA A100 80GB SXM", "a100-80gb-sxm"), ("NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"), ("NVIDIA A100-SXM4-40GB", "a100-40gb-sxm"),
+                ("NVIDIA H100 80GB HBM3", "h100-80gb-sxm"), ("NVIDIA H100 PCIe", "h100-80gb-pcie"), ("NVIDIA H200", "h200-141gb-sxm"),
+                ("B200", "b200"), ("NVIDIA L4", "l4"), ("NVIDIA L40S 48GB", "l40s"), ("NVIDIA A10", "a10"), ("RTX4090", "rtx-4090"),
+                ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"), ("8x H100-SXM5-80G", "h100-80gb-sxm")):
+            self.assertEqual(gpu(name), (entry, []))
+        self.assertEqual(gpu("A100")[0], "a100-80gb-sxm")
+        self.assertIn("does not tell it from a100-40gb-sxm", gpu("A100")[1][0])
+        for name in ("NVIDIA L40", "NVIDIA A10G", "NVIDIA GH200 480GB", "NVIDIA H800", "NVIDIA RTX 6000 Ada Generation", "AMD Instinct MI300X",
+                     "NVIDIA A100 80GB PCIe", "NVIDIA H100 NVL"):
+            self.assertRaises(catalogue.NotFound, gpu, name)
+
+    def test_models_as_repositories_write_them(self):
+        for name, entry, number_format in (
+                ("Qwen/Qwen3-32B", "qwen3-32b", None), ("Qwen/Qwen3-30B-A3B-Instruct-2507", "qwen3-30b-a3b", None),
+                ("mistralai/Mistral-Nemo-Instruct-2407", "mistral-nemo-12b", None), ("01-ai/Yi-34B", "yi-34b", None),
+                ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b", None), ("meta-llama/Llama-3.1-70B-Instruct", "llama-3.1-70b", None),
+                ("microsoft/phi-4", "phi-4-14b", None), ("google/gemma-2-9b-it", "gemma-2-9b", None), ("openai/gpt-oss-20b", "gpt-oss-20b", None),
+                ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3", None), ("mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral-8x7b", None),
+                ("/models/llama-2-7b-chat-hf/", "llama-2-7b", None), ("deepseek-ai/DeepSeek-R1-0528", "deepseek-r1", None),
+                ("RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic", "llama-4-scout-17b-16e", "fp8"),
+                ("RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8", "llama-3.1-8b", "w8a8"),
+                ("hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4", "llama-3.1-70b", "awq"),
+                ("Qwen/Qwen2.5-32B-Instruct-GPTQ-Int8", "qwen2.5-32b", "gptq-int8"), ("nvidia/DeepSeek-R1-FP4", "deepseek-r1", "nvfp4")):
+            self.assertEqual(model(name), (entry, number_format), name)
+        # Others that only sound alike.
+        for name in ("Qwen/Qwen2.5-Coder-7B-Instruct", "deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "Qwen/Qwen2.5-7B-Instruct-1M"):
+            self.assertIsNone(model(name)[0])
+        self.assertRaises(catalogue.NotFound, model, "TheBloke/Llama-2-7B-GGUF")
+
+    def test_every_entry_is_found_by_its_own_repository_and_as_a_config_it_weighs_the_same(self):
+        for file in [*(ROOT / "configs/models").glob("*.json"), *(ROOT / "configs/models").glob("*.yaml")]:
+            self.assertEqual(catalogue.model_entry(catalogue.source_of(file), lambda _: None), file)
+            if file.suffix == ".json":
+                continue
+            try:
+                config = self.data / "config.json"
+                config.write_text(json.dumps(catalogue.config_of(file)))
+            except catalogue.NotFound:
+                continue
+            size = [json.loads(subprocess.run([PROGRAM, "size", "--model", m, "--gpu", "h200-141gb-sxm", "--tp", "4", "--json"], check=True,
+                                              capture_output=True, text=True).stdout) for m in (file.stem, config)]
+            for key in ("parameters", "active_parameters", "weight_bytes_per_gpu", "bytes_per_token", "kv_blocks", "max_model_len"):
+                self.assertEqual(size[0][key], size[1][key], f"{file.stem} {key}")
+
+    def test_a_server_that_is_not_like_the_others_is_simulated_as_it_was(self):
+        cases = {
+            "fp8": {"model": "RedHatAI/Llama-3.1-8B-Instruct-FP8-dynamic"},
+            "kv8": {"kv_cache_dtype": "fp8_e4m3"},
+            "old": {"engine_version": "v0.6.6.post1", "prefix_caching": None, "chunked_prefill": None},
+            "bare": {key: None for key in ("tp", "max_num_seqs", "max_num_batched_tokens", "num_gpu_blocks", "gpu_memory_utilization",
+                                           "chunked_prefill", "engine_version", "block_size")},
+            "json": {"model": "Qwen/Qwen3-30B-A3B-Instruct-2507"},
+            "l40s": {"gpu": "NVIDIA L40S", "model": "Qwen/Qwen2.5-7B-Instruct"},
+        }
+        for name, changes in cases.items():
+            make_run(self.truth, name, **changes)
+        kept = self.data / "kept"
+        found = json.loads(accuracy(self.data, "--json", "--keep", str(kept))[0])
+        self.assertEqual(found["skipped"], {})
+        scenario = {name: (kept / name / "scenario.yaml").read_text() for name in cases}
+        assumed = {name: "; ".join(found["runs"][name]["assumed"]) for name in cases}
+        self.assertIn("weights in fp8 but for lm_head", assumed["fp8"])
+        self.assertEqual(json.loads((kept / "fp8/config.json").read_text())["quantization_config"]["quant_method"], "fp8")
+        self.assertLess(found["runs"]["fp8"]["error_pct"]["tpot_mean"], -20)  # beside the same requests served in 16 bits
+        self.assertIn("dtype: fp8", scenario["kv8"])
+        for words in ("scheduler: vllm-v0", "enable_chunked_prefill: false", "prefix_cache: {enable: false}", "max_num_batched_tokens: 1024"):
+            self.assertIn(words, scenario["old"])
+        for words in ("max_num_seqs 1024", "max_num_batched_tokens 8192", "KV memory by the rules", "gpu_memory_utilization 0.9", "vLLM 0.19"):
+            self.assertIn(words, assumed["bare"])
+        self.assertEqual(found["runs"]["json"]["engine"], {"model": "qwen3-30b-a3b", "gpu": "h100-80gb-sxm", "gpus": 2})
+        self.assertEqual(found["runs"]["l40s"]["engine"]["gpu"], "l40s")
+        for name in cases:
+            self.assertIn("prompts that share nothing", assumed[name] if name != "old" else "prompts that share nothing")
+        self.assertNotIn("share nothing", assumed["old"])  # its cache was off
+
+    def test_sizes_of_the_meta_file_go_before_an_entry_that_contradicts_them(self):
+        sizes = {"num_layers": 16, "hidden_dim": 4096, "num_heads": 32, "num_kv_heads": 8, "intermediate_dim": 14336, "vocab_size": 128256}
+        make_run(self.truth, "half", model_config=sizes)
+        make_run(self.truth, "short", model="nobody/unheard-of", model_config={"num_layers": 16})
+        found = json.loads(accuracy(self.data, "--json")[0])
+        self.assertIn("llama-3.1-8b has another num_layers", found["runs"]["half"]["assumed"][0])
+        self.assertLess(found["runs"]["half"]["error_pct"]["tpot_mean"], -30)
+        self.assertIn("the meta file lacks hidden_dim, num_heads", found["skipped"]["short"])
+
+    def test_what_no_rule_is_for_is_skipped_with_its_reason(self):
+        for name, changes, reason in (
+                ("sglang", {"engine": "SGLang"}, "engine SGLang"), ("mla", {"kv_cache_dtype": "fp8_ds_mla"}, "KV in fp8_ds_mla"),
+                ("gguf", {"model": "TheBloke/Llama-2-7B-GGUF"}, "weights in gguf"), ("odd", {"dtype": "posit8"}, 'weights in "posit8"'),
+                ("draft", {"speculative_config": {"method": "eagle"}}, "speculative_config is not simulated"),
+                ("nameless", {"gpu": None}, "names no GPU")):
+            make_run(self.truth, name, **changes)
+            out, err = accuracy(self.data, "--json", "--only", name)
+            self.assertIn(reason, json.loads(out)["skipped"][name])
+            self.assertIn(f"skipped: {name}", err)
+
+    def test_failed_rows_and_what_prompts_share_are_told(self):
+        make_run(self.truth, "rows")
+        text = (self.truth / "rows.csv").read_text().splitlines()
+        text = [text[0] + ",prompt_id,error"] + [f"{line},{i % 7},{'Timeout' if i == 3 else ''}" for i, line in enumerate(text[1:])]
+        (self.truth / "rows.csv").write_text("\n".join(text))
+        assumed = json.loads(accuracy(self.data, "--json")[0])["runs"]["rows"]["assumed"]
+        self.assertIn("1 request that failed does not matter", assumed)
+        self.assertNotIn("prompts that share nothing", assumed)
+        self.assertIn("assumed: 1 request that failed", accuracy(self.data)[0])
 
     def test_without_data_it_says_so(self):
         out, err = accuracy(self.data / "nowhere", "--json")

@@ -91,7 +91,8 @@ bool looks_like_milliseconds(const std::vector<study::SignedError>& errors) {
 void check(const std::vector<Bound>& bounds, const study::ValidateOptions& how, const study::MeasuredRun& run,
            const Options& options) {
   const std::vector<std::string> names = study::figure_names(run);
-  if (names.empty()) throw InputError(Place{run.file}, "no request has a measured time: there is nothing to compare");
+  if (names.empty())
+    throw InputError(Place{run.file.name}, "no request has a measured time: there is nothing to compare");
   if (how.leave_out_first >= static_cast<std::int64_t>(run.requests.size())) {
     options.fail(fmt::format("--leave-out-first: {} of {} requests leave nothing to compare", how.leave_out_first,
                              run.requests.size()));

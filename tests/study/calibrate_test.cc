@@ -28,7 +28,7 @@ kv_cache: {budget: 20000 blocks}
 // 200 requests, measured on the engine that the scenario describes.
 MeasuredRun measured_on(const scenario::Document& document) {
   MeasuredRun run;
-  run.file = "measured.csv";
+  run.file.name = "measured.csv";
   for (std::int64_t i = 0; i < 200; ++i) {
     MeasuredRequest r;
     r.arrival = SimTime(i * 150'000'000 + i * i % 7 * 10'000'000);

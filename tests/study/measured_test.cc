@@ -30,8 +30,8 @@ TEST_CASE("a CSV of measured requests: columns by name, order of arrival, the fi
                                  "1,,1,1,50,10,,7\r\n"
                                  "0,0,2,0,50,11,timeout,1\r\n"));
   REQUIRE(run.requests.size() == 2);
-  CHECK(run.failed == 1);
-  CHECK(run.format == "csv");
+  CHECK(run.file.failed == 1);
+  CHECK(run.file.format == "csv");
   const MeasuredRequest& first = run.requests[0];
   const MeasuredRequest& second = run.requests[1];
   CHECK(first.arrival == SimTime(0));
@@ -106,15 +106,17 @@ TEST_CASE("the result of vllm bench serve") {
                    R"({"date": "x", "input_lens": [10, 20, 5], "output_lens": [3, 1, 0], "ttfts": [0.25, 0.5, 0.0],
           "itls": [[0.1, 0.2], [], []], "start_times": [100.5, 100.0, 101.0], "errors": ["", "", "gone"]})"));
   REQUIRE(run.requests.size() == 2);
-  CHECK(run.failed == 1);
+  CHECK(run.file.failed == 1);
   CHECK(run.requests[0].prompt_tokens == Tokens(20));
   CHECK(run.requests[1].arrival == SimTime(500'000'000));
   CHECK(*run.requests[1].e2e == SimTime(550'000'000));
   CHECK(*run.requests[1].tpot_ns == Approx(150e6));
   CHECK(run.gaps_ns == std::vector<std::int64_t>{100'000'000, 200'000'000});
 
-  CHECK(faults_of(folder.write("s.json", R"({"input_lens": [10]})")).find("no start_times: save the result with") !=
-        std::string::npos);
+  CHECK(faults_of(folder.write("s.json", R"({"input_lens": [10]})"))
+            .find("no start_times, output_lens, ttfts, itls: save the result with") != std::string::npos);
+  CHECK(faults_of(folder.write("s.json", R"({"completed": 3, "failed": 0, "mean_ttft_ms": 12.5})"))
+            .find("a result by request is saved by --save-result --save-detailed") != std::string::npos);
   CHECK(faults_of(folder.write("t.json", "{\"a\": 1,\n \"b\": }")).find("t.json:2:7: not valid JSON") !=
         std::string::npos);
   CHECK(faults_of(folder.write(
@@ -128,6 +130,79 @@ TEST_CASE("the result of vllm bench serve") {
   }
 }
 
+TEST_CASE("a benchmark's result with failed requests, other lists and its summary; several in one file are refused") {
+  const workload::TraceFolder folder;
+  const std::string text =
+      R"({"backend": "vllm", "num_prompts": 4, "completed": 2, "failed": 2, "request_rate": "inf", "mean_ttft_ms": 375.0,
+          "input_lens": [10, 20, 5, 7], "output_lens": [3, 1, 0, 0], "ttfts": [0.25, 0.5, 0.0, 0.0],
+          "itls": [[0.1, 0.2], [], [], []], "start_times": [100.5, 100.0, 101.0, 101.5],
+          "generated_texts": ["a b c", "d", "", ""], "errors": ["", "", "Connection reset", ""]})";
+  const MeasuredRun run = read_measured(folder.write("r.json", text));
+  CHECK(run.requests.size() == 2);
+  CHECK(run.file.failed == 1);
+  CHECK(run.file.without_output == 1);
+  CHECK(run.file.out_of_order == 1);
+  CHECK(run.file.read ==
+        std::vector<std::string>{"errors", "input_lens", "itls", "output_lens", "start_times", "ttfts"});
+  CHECK(run.file.not_read == std::vector<std::string>{"generated_texts"});
+  CHECK(run.file.shared_by == SharedBy::nothing);
+  CHECK(faults_of(folder.write("two.json", text + "\n" + text)).find("two.json:5:1: another result begins here") !=
+        std::string::npos);
+}
+
+TEST_CASE("a CSV's columns that are read, and those that are not, are known; so is what prompts share by") {
+  const workload::TraceFolder folder;
+  const auto columns = [&](const std::string& header, const std::string& row) {
+    return read_measured(folder.write("m.csv", header + "\n" + row + "\n")).file;
+  };
+  MeasuredFile file =
+      columns("request_id,session,arrival_s,prompt_tokens,output_tokens,e2e_s,prompt_id", "0,5,0,40,2,1,3");
+  CHECK(file.read == std::vector<std::string>{"arrival_s", "prompt_tokens", "output_tokens", "e2e_s", "prompt_id"});
+  CHECK(file.not_read == std::vector<std::string>{"request_id", "session"});
+  CHECK(file.shared_by == SharedBy::prompt_id);
+  file = columns("arrival_s,prompt_tokens,output_tokens,e2e_s,prefix_id", "0,40,2,1,3");  // without its length
+  CHECK(file.not_read == std::vector<std::string>{"prefix_id"});
+  CHECK(file.shared_by == SharedBy::nothing);
+  file = columns("arrival_s,prompt_tokens,output_tokens,e2e_s,prefix_id,prefix_tokens", "0,40,2,1,3,20");
+  CHECK(file.shared_by == SharedBy::prefix_id);
+  // A file of blocks beside it goes before both.
+  folder.write("m.blocks.csv", "request_id,block_ids\n0,5 7 9\n");
+  file =
+      columns("request_id,arrival_s,arrival_measured_s,prompt_tokens,output_tokens,e2e_s,prompt_id", "0,0,1,40,2,1,3");
+  CHECK(file.shared_by == SharedBy::blocks);
+  CHECK(file.blocks_file.ends_with("m.blocks.csv"));
+  CHECK(file.not_read == std::vector<std::string>{"arrival_s", "prompt_id"});
+}
+
+TEST_CASE("rows that failed, gave nothing, have no time or stand late are counted, each by itself") {
+  const workload::TraceFolder folder;
+  const MeasuredFile file = read_measured(folder.write("m.csv",
+                                                       "arrival_s,prompt_tokens,output_tokens,e2e_s,error\n"
+                                                       "0,10,3,1,\n5,10,3,1,False\n2,10,3,1,0\n3,10,3,,None\n"
+                                                       "6,10,0,,\n7,10,,,\n8,10,3,1,Connection reset\n"))
+                                .file;
+  CHECK(file.failed == 1);
+  CHECK(file.without_output == 2);
+  CHECK(file.untimed == 1);
+  CHECK(file.out_of_order == 2);
+}
+
+TEST_CASE("LLMServingSim's request log: requests that never ended failed") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run = read_measured(folder.write(
+      "q.jsonl",
+      "{\"request_id\": 0, \"input_toks\": 9, \"output_toks\": 3, \"arrival_time\": 1.7e9, \"queued_ts\": 50.5, "
+      "\"first_token_ts\": 51, \"last_token_ts\": 53}\n"
+      "{\"request_id\": 1, \"input_toks\": 8, \"output_toks\": 2, \"queued_ts\": 50.0, \"first_token_ts\": null, "
+      "\"last_token_ts\": null}\n"
+      "{\"request_id\": 2, \"input_toks\": 8, \"output_toks\": 0, \"queued_ts\": 50.0, \"first_token_ts\": 51, "
+      "\"last_token_ts\": 51}\n"));
+  CHECK(run.requests.size() == 1);
+  CHECK(run.file.failed == 1);
+  CHECK(run.file.without_output == 1);
+  CHECK(run.file.not_read == std::vector<std::string>{"arrival_time", "request_id"});
+}
+
 TEST_CASE("LLMServingSim's request log") {
   const workload::TraceFolder folder;
   const MeasuredRun run =
@@ -137,7 +212,7 @@ TEST_CASE("LLMServingSim's request log") {
                                  "{\"request_id\": 1, \"input_toks\": 8, \"output_toks\": 2, \"queued_ts\": 50.0, "
                                  "\"first_token_ts\": 51, \"last_token_ts\": 52}\n"));
   REQUIRE(run.requests.size() == 2);
-  CHECK(run.format == "llmservingsim");
+  CHECK(run.file.format == "llmservingsim");
   CHECK(run.requests[1].arrival == SimTime(500'000'000));
   CHECK(*run.requests[1].ttft == SimTime(500'000'000));
   CHECK(*run.requests[1].tpot_ns == Approx(1e9));

@@ -104,8 +104,8 @@ TEST_CASE("requests left out are simulated all the same") {
 TEST_CASE("the report names both sides, and the JSON has every error by name") {
   const scenario::Document document = an_engine();
   MeasuredRun run = simulated(document, 1.25);
-  run.file = "measured.csv";
-  run.format = "csv";
+  run.file.name = "measured.csv";
+  run.file.format = "csv";
   const Validation v = validate(document, kConfigs, run, {});
   const std::string text = print_validation(v);
   CHECK(text.find("engine: llama-3-8b on 1 x a100-80gb-sxm, beside measured.csv") != std::string::npos);
@@ -114,6 +114,33 @@ TEST_CASE("the report names both sides, and the JSON has every error by name") {
   const nlohmann::ordered_json json = validation_json(v);
   CHECK(json["error_pct"]["ttft_mean"].get<double>() == Approx(-20));
   CHECK(json["times"]["e2e_s"]["measured"]["count"] == 60);
+}
+
+TEST_CASE("the report says what was read of the measured file, what prompts share by, and which rows are left out") {
+  const scenario::Document document = an_engine();
+  MeasuredRun run = simulated(document);
+  run.file = {.name = "m.csv",
+              .format = "csv",
+              .read = {"arrival_s", "e2e_s"},
+              .not_read = {"session"},
+              .shared_by = SharedBy::blocks,
+              .blocks_file = "m.blocks.csv",
+              .failed = 3,
+              .without_output = 0,
+              .untimed = 0,
+              .out_of_order = 1};
+  const Validation v = validate(document, kConfigs, run, {});
+  const std::string text = print_validation(v);
+  CHECK(text.find("read        arrival_s, e2e_s\nnot read    session\n"
+                  "prompts     share blocks of 16 tokens, as m.blocks.csv beside it names them\n"
+                  "rows        3 failed when measured: left out\n"
+                  "rows        1 behind one that arrived later: put in order of arrival\n") != std::string::npos);
+  const nlohmann::ordered_json measured = validation_json(v)["measured"];
+  CHECK(measured["not_read"] == nlohmann::ordered_json{"session"});
+  CHECK(measured["shared_by"] == "blocks");
+  CHECK(measured["failed"] == 3);
+  run.file.shared_by = SharedBy::nothing;
+  CHECK(print_measured_file(run.file).find("what they share is not told") != std::string::npos);
 }
 
 TEST_CASE("the figures of a validation are known before it is run") {

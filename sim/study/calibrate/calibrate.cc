@@ -170,8 +170,8 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
   const std::int64_t part = all - std::llround(options.holdout * static_cast<double>(all - first));
   constexpr std::int64_t kFewest = 10;
   if (part - first < kFewest || all - part < kFewest)
-    throw InputError(Place{run.file}, fmt::format("{} requests to fit and {} held out; both need {} or more",
-                                                  part - first, all - part, kFewest));
+    throw InputError(Place{run.file.name}, fmt::format("{} requests to fit and {} held out; both need {} or more",
+                                                       part - first, all - part, kFewest));
 
   const serving::RequestsOverride requests = requests_of(run);
   Calibrated c;

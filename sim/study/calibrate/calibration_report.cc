@@ -52,7 +52,7 @@ std::string error_words(const Validation& v) {
 std::string print_calibration(const Calibrated& c) {
   const metrics::Identity& identity = c.after.summary.identity;
   std::string text = fmt::format("{}: {} on {} x {}, fitted to {}\n\n", identity.scenario, identity.model,
-                                 identity.gpus, identity.gpu, c.after.file);
+                                 identity.gpus, identity.gpu, c.after.file.name);
   text += fmt::format("requests    {} fitted, the last {} held out; {} runs\n\n", report::count_text(c.fitted_requests),
                       report::count_text(c.held_out_requests), c.runs);
   TextTable constants;
@@ -78,7 +78,7 @@ std::string print_calibration(const Calibrated& c) {
 
 std::string calibration_yaml(const Calibrated& c) {
   const metrics::Identity& identity = c.after.summary.identity;
-  std::string file = c.after.file;
+  std::string file = c.after.file.name;
   std::ranges::replace(file, '"', '\'');
   std::string text = fmt::format(
       "# Constants fitted to a measured server by `blockyard calibrate`; a scenario takes them by cost.calibration.\n"

@@ -30,6 +30,16 @@ Reader reader_of(const std::string& path, std::string& format) {
   return read_vllm_bench;
 }
 
+std::int64_t out_of_order(const std::vector<MeasuredRequest>& requests) {
+  std::int64_t count = 0;
+  SimTime latest = requests.front().arrival;
+  for (const MeasuredRequest& r : requests) {
+    if (r.arrival < latest) ++count;
+    latest = std::max(latest, r.arrival);
+  }
+  return count;
+}
+
 void put_in_order(std::vector<MeasuredRequest>& requests) {
   sort_keeping_ties(requests, [](const MeasuredRequest& request) { return request.arrival; });
   const SimTime first = requests.front().arrival;
@@ -51,13 +61,18 @@ bool MeasuredRun::tells_contents() const {
 
 MeasuredRun read_measured(const std::string& path) {
   MeasuredRun run;
-  run.file = path;
+  MeasuredFile& file = run.file;
+  file.name = path;
   Diagnostics errors;
-  reader_of(path, run.format)(path, run, errors);
+  reader_of(path, file.format)(path, run, errors);
   errors.throw_if_any();
   if (run.requests.empty()) throw InputError(Place{path}, "no request that was served");
+  file.out_of_order = out_of_order(run.requests);
   put_in_order(run.requests);
-  for (MeasuredRequest& r : run.requests) fill_in_tpot(r);
+  for (MeasuredRequest& r : run.requests) {
+    fill_in_tpot(r);
+    if (!r.ttft && !r.tpot_ns && !r.e2e) ++file.untimed;
+  }
   return run;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <limits>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "sim/study/validate/measured_formats.h"
 #include "sim/workload/csv_fields.h"
@@ -18,7 +20,8 @@ namespace blockyard::study {
 namespace {
 
 enum Column {
-  arrival,
+  arrival_measured,
+  arrival_planned,
   prompt,
   output,
   ttft,
@@ -31,9 +34,9 @@ enum Column {
   prefix_tokens,
   all_columns
 };
-constexpr std::array<std::string_view, all_columns> kNames{"arrival_s", "prompt_tokens", "output_tokens", "ttft_s",
-                                                           "tpot_s",    "e2e_s",         "error",         "request_id",
-                                                           "prompt_id", "prefix_id",     "prefix_tokens"};
+constexpr std::array<std::string_view, all_columns> kNames{
+    "arrival_measured_s", "arrival_s", "prompt_tokens", "output_tokens", "ttft_s", "tpot_s", "e2e_s", "error",
+    "request_id",         "prompt_id", "prefix_id",     "prefix_tokens"};
 constexpr Tokens kBlock{16};
 // Token ids of prompts, of beginnings and of blocks, apart from each other; 2^28 tokens a prompt are enough.
 constexpr std::int64_t kPromptTokens = std::int64_t{1} << 58;
@@ -45,15 +48,16 @@ using workload::CsvTable;
 using Blocks16 = std::unordered_map<std::int64_t, Content>;  // by request_id
 
 // `x.blocks.csv` beside `x.csv`: the ids of each prompt's blocks, separated by spaces.
-Blocks16 read_blocks(const std::string& path, Diagnostics& errors) {
+Blocks16 read_blocks(const std::string& path, MeasuredFile& file, Diagnostics& errors) {
   Blocks16 contents;
   const std::filesystem::path beside = std::filesystem::path(path).replace_extension(".blocks.csv");
   if (!std::filesystem::is_regular_file(beside)) return contents;
-  CsvTable table(beside.string(), errors);
+  file.blocks_file = beside.string();
+  CsvTable table(file.blocks_file, errors);
   const auto id = table.column_of("request_id");
   const auto ids = table.column_of("block_ids");
   if (!id || !ids) {
-    errors.add(Place{beside.string(), 1, 1}, "expected the columns request_id and block_ids");
+    errors.add(Place{file.blocks_file, 1, 1}, "expected the columns request_id and block_ids");
     return contents;
   }
   while (table.next()) {
@@ -84,25 +88,49 @@ void cut(Content& content, std::int64_t tokens) {
   content = std::move(kept);
 }
 
+// The columns that are read: those of a kind that another goes before are not among them.
 struct Columns {
   std::array<std::optional<std::size_t>, all_columns> found;
   [[nodiscard]] bool has(Column c) const { return found[c].has_value(); }
   [[nodiscard]] std::size_t at(Column c) const { return *found[c]; }
+  [[nodiscard]] Column arrival() const { return has(arrival_measured) ? arrival_measured : arrival_planned; }
 };
 
-std::optional<Columns> find_columns(const CsvTable& table, const std::string& path, Diagnostics& errors) {
+std::optional<Columns> find_columns(const CsvTable& table, const std::string& path, bool blocks, Diagnostics& errors) {
   Columns columns;
   for (std::size_t i = 0; i < all_columns; ++i) columns.found[i] = table.column_of(kNames[i]);
-  if (const auto measured = table.column_of("arrival_measured_s")) columns.found[arrival] = measured;
-  std::string missing;
-  for (const Column c : {arrival, prompt, output}) {
-    if (!columns.has(c)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", kNames[c]);
+  const auto leave = [&](Column c) { columns.found[c].reset(); };
+  if (columns.has(arrival_measured)) leave(arrival_planned);
+  if (blocks) {
+    for (const Column c : {prompt_id, prefix_id, prefix_tokens}) leave(c);
+  } else {
+    leave(request);
   }
-  if (!columns.has(ttft) && !columns.has(e2e)) missing += fmt::format("{}ttft_s or e2e_s", missing.empty() ? "" : ", ");
+  if (!columns.has(prefix_id)) leave(prefix_tokens);
+  if (!columns.has(prefix_tokens)) leave(prefix_id);
+
+  std::vector<std::string_view> missing;
+  for (const Column c : {columns.arrival(), prompt, output}) {
+    if (!columns.has(c)) missing.push_back(kNames[c]);
+  }
+  if (!columns.has(ttft) && !columns.has(e2e)) missing.emplace_back("ttft_s or e2e_s");
   if (missing.empty()) return columns;
-  errors.add(Place{path, 1, 1}, fmt::format("measured requests need the column(s) {}; found: {}", missing,
-                                            fmt::join(table.names(), ", ")));
+  errors.add(Place{path, 1, 1}, fmt::format("measured requests need the column(s) {}; found: {}",
+                                            fmt::join(missing, ", "), fmt::join(table.names(), ", ")));
   return std::nullopt;
+}
+
+SharedBy shared_by(const Columns& columns, bool blocks) {
+  if (blocks) return SharedBy::blocks;
+  if (columns.has(prefix_id)) return columns.has(prompt_id) ? SharedBy::prefix_and_prompt_id : SharedBy::prefix_id;
+  return columns.has(prompt_id) ? SharedBy::prompt_id : SharedBy::nothing;
+}
+
+void tell_columns(const CsvTable& table, const Columns& columns, MeasuredFile& file) {
+  for (std::size_t i = 0; i < table.names().size(); ++i) {
+    const bool read = std::ranges::find(columns.found, std::optional(i)) != columns.found.end();
+    (read ? file.read : file.not_read).push_back(table.names()[i]);
+  }
 }
 
 class CsvRun {
@@ -110,18 +138,22 @@ class CsvRun {
   CsvRun(CsvTable& table, const Columns& columns, const Blocks16& blocks)
       : table_(&table), columns_(columns), blocks_(&blocks) {}
 
-  // Of the row at hand; none if it is malformed. `failed`: its error column says so.
-  std::optional<MeasuredRequest> request_of_row(bool& failed) {
-    failed =
-        columns_.has(error) && !table_->field(columns_.at(error)).empty() && table_->field(columns_.at(error)) != "0";
-    if (failed) return std::nullopt;
-    const auto at = required(arrival, 9);
+  // Of the row at hand; none if it is malformed, and if it was not served, which is counted.
+  std::optional<MeasuredRequest> request_of_row(MeasuredFile& file) {
+    if (failed()) {
+      ++file.failed;
+      return std::nullopt;
+    }
+    if (const std::string_view tokens = table_->field(columns_.at(output)); tokens.empty() || tokens == "0") {
+      ++file.without_output;
+      return std::nullopt;
+    }
+    const auto at = required(columns_.arrival(), 9);
     const auto in = required(prompt, 0);
     const auto out = required(output, 0);
     if (!at || !in || !out) return std::nullopt;
-    for (const auto& [column, value] : {std::pair(prompt, *in), std::pair(output, *out)}) {
-      if (value > 0) continue;
-      table_->fault(columns_.at(column), "found 0, expected tokens; a request that failed is told by the column error");
+    if (*in == 0) {
+      table_->fault(columns_.at(prompt), "found 0, expected tokens; a request that failed is told by the column error");
       return std::nullopt;
     }
     MeasuredRequest r;
@@ -140,6 +172,12 @@ class CsvRun {
   }
 
  private:
+  [[nodiscard]] bool failed() const {
+    if (!columns_.has(error)) return false;
+    const std::string_view told = table_->field(columns_.at(error));
+    constexpr std::array<std::string_view, 8> kNone{"", "0", "false", "False", "none", "None", "null", "nan"};
+    return std::ranges::find(kNone, told) == kNone.end();
+  }
   std::optional<std::int64_t> required(Column column, int power) {
     const std::int64_t most = power == 0 ? workload::kLongestLength : kNever.count() / 2;
     if (table_->field(columns_.at(column)).empty()) {
@@ -192,19 +230,19 @@ class CsvRun {
 
 void read_measured_csv(const std::string& path, MeasuredRun& run, Diagnostics& errors) {
   CsvTable table(path, errors);
-  const std::optional<Columns> columns = find_columns(table, path, errors);
+  const Blocks16 blocks = read_blocks(path, run.file, errors);
+  if (blocks.empty()) run.file.blocks_file.clear();
+  const std::optional<Columns> columns = find_columns(table, path, !blocks.empty(), errors);
   if (!columns) return;
-  const Blocks16 blocks = read_blocks(path, errors);
   if (!blocks.empty() && !columns->has(request)) {
     errors.add(Place{path, 1, 1}, "beside it is a file of blocks by request_id: expected this column here too");
     return;
   }
+  run.file.shared_by = shared_by(*columns, !blocks.empty());
+  tell_columns(table, *columns, run.file);
   CsvRun rows(table, *columns, blocks);
   while (table.next()) {
-    bool failed = false;
-    auto request = rows.request_of_row(failed);
-    if (failed) ++run.failed;
-    if (request) run.requests.push_back(std::move(*request));
+    if (auto served = rows.request_of_row(run.file)) run.requests.push_back(std::move(*served));
   }
 }
 

@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sim/model/hf_fields.h"
 #include "sim/study/validate/measured_formats.h"
@@ -32,8 +36,11 @@ json parse(const std::string& path, const std::string& text) {
   try {
     return json::parse(text);
   } catch (const json::parse_error& fault) {
-    throw InputError(model::place_of_byte(text, fault.byte > 0 ? fault.byte - 1 : 0, path),
-                     "not valid JSON from here on");
+    const std::size_t at = fault.byte > 0 ? fault.byte - 1 : 0;
+    const bool another = at < text.size() && text[at] == '{' && json::accept(text.substr(0, at));
+    throw InputError(model::place_of_byte(text, at, path),
+                     another ? "another result begins here (--append-result): expected one in a file"
+                             : "not valid JSON from here on");
   }
 }
 
@@ -52,22 +59,36 @@ std::optional<std::int64_t> tokens_of(const json& value) {
 // The arrays of a result, all of one length.
 class BenchResult {
  public:
+  static constexpr std::array kLists{"start_times", "input_lens", "output_lens", "ttfts", "itls"};
+
   BenchResult(const std::string& path, Diagnostics& errors) : place_{path}, errors_(&errors) {
     result_ = parse(path, read_whole(path));
-    if (!result_.is_object()) fail("expected an object, the result of `vllm bench serve`");
-    for (const char* key : {"start_times", "input_lens", "output_lens", "ttfts", "itls"}) array(key);
+    if (!result_.is_object()) {
+      fail("expected an object, the result of `vllm bench serve`");
+      return;
+    }
+    check_lists();
     if (!errors.empty()) return;
-    size_ = result_["start_times"].size();
-    for (const char* key : {"input_lens", "output_lens", "ttfts", "itls"}) {
+    size_ = result_[kLists[0]].size();
+    for (const char* key : kLists) {
       if (result_[key].size() != size_)
-        fail(fmt::format("{} has {} entries, start_times {}", key, result_[key].size(), size_));
+        fail(fmt::format("{} has {} entries, {} {}", key, result_[key].size(), kLists[0], size_));
     }
   }
 
+  // Which of the lists by request are read, and which are not.
+  void tell_lists(MeasuredFile& file) const {
+    for (const auto& [key, value] : result_.items()) {
+      if (!value.is_array() || value.size() != size_) continue;
+      const bool read = key == "errors" || std::ranges::find(kLists, key, [](const char* k) {
+                                             return std::string_view(k);
+                                           }) != kLists.end();
+      (read ? file.read : file.not_read).push_back(key);
+    }
+  }
   [[nodiscard]] std::size_t size() const { return errors_->empty() ? size_ : 0; }
   [[nodiscard]] const json& at(const char* key, std::size_t i) const { return result_[key][i]; }
   [[nodiscard]] bool failed(std::size_t i) const {
-    if (at("output_lens", i) == 0) return true;
     const auto list = result_.find("errors");
     if (list == result_.end() || !list->is_array() || i >= list->size()) return false;
     return (*list)[i].is_string() && !(*list)[i].get<std::string>().empty();
@@ -78,13 +99,20 @@ class BenchResult {
   }
 
  private:
-  void array(const char* key) {
-    if (!result_.is_object()) return;
-    if (!result_.contains(key)) {
-      fail(fmt::format("no {}: save the result with --save-result --save-detailed, of a version that writes it", key));
-    } else if (!result_[key].is_array()) {
-      fail(fmt::format("{} is no list", key));
+  void check_lists() {
+    std::vector<std::string_view> missing;
+    for (const char* key : kLists) {
+      if (!result_.contains(key)) {
+        missing.emplace_back(key);
+      } else if (!result_[key].is_array()) {
+        fail(fmt::format("{} is no list", key));
+      }
     }
+    if (missing.empty()) return;
+    fail(fmt::format("no {}: {}", fmt::join(missing, ", "),
+                     missing.size() == kLists.size()
+                         ? "a result by request is saved by --save-result --save-detailed"
+                         : "save the result with --save-result --save-detailed, of a version that writes these lists"));
   }
   void fail(std::string message) { errors_->add(place_, std::move(message)); }
 
@@ -114,9 +142,14 @@ bool add_gaps(const json& gaps, MeasuredRequest& r, std::vector<std::int64_t>& p
 void read_vllm_bench(const std::string& path, MeasuredRun& run, Diagnostics& errors) {
   BenchResult result(path, errors);
   const std::size_t size = result.size();
+  if (errors.empty()) result.tell_lists(run.file);
   for (std::size_t i = 0; i < size; ++i) {
     if (result.failed(i)) {
-      ++run.failed;
+      ++run.file.failed;
+      continue;
+    }
+    if (result.at("output_lens", i) == 0) {
+      ++run.file.without_output;
       continue;
     }
     const auto start = seconds_of(result.at("start_times", i), kLatestClock);
@@ -138,6 +171,61 @@ void read_vllm_bench(const std::string& path, MeasuredRun& run, Diagnostics& err
   }
 }
 
+namespace {
+
+constexpr std::array kLogKeys{"input_toks", "output_toks", "queued_ts", "first_token_ts", "last_token_ts"};
+
+bool is_null(const json& row, const char* key) {
+  const auto value = row.find(key);
+  return value != row.end() && value->is_null();
+}
+
+bool log_row_failed(const json& row) {
+  const auto error = row.find("error");
+  if (error != row.end() && !error->is_null() && *error != "" && *error != false) return true;
+  return is_null(row, "first_token_ts") || is_null(row, "last_token_ts");
+}
+
+void tell_log_keys(const json& row, MeasuredFile& file) {
+  for (const auto& [key, value] : row.items()) {
+    const bool read = key == "error" || std::ranges::find(kLogKeys, std::string_view(key)) != kLogKeys.end();
+    (read ? file.read : file.not_read).push_back(key);
+  }
+}
+
+// None if it is malformed.
+std::optional<MeasuredRequest> request_of_log_row(const json& row, const Place& place, Diagnostics& errors) {
+  const auto seconds = [&](const char* key) -> std::optional<double> {
+    const auto value = row.find(key);
+    auto found = value == row.end() ? std::nullopt : seconds_of(*value, kLatestClock);
+    if (!found) errors.add(place, fmt::format("{}: expected seconds of the engine's clock", key));
+    return found;
+  };
+  const auto tokens = [&](const char* key) -> std::int64_t {
+    const auto value = row.find(key);
+    const auto found = value == row.end() ? std::nullopt : tokens_of(*value);
+    if (!found || *found == 0) errors.add(place, fmt::format("{}: expected a number of tokens", key));
+    return found.value_or(0);
+  };
+  MeasuredRequest r;
+  r.prompt_tokens = Tokens(tokens("input_toks"));
+  r.output_tokens = Tokens(tokens("output_toks"));
+  const auto queued = seconds("queued_ts");
+  const auto first = seconds("first_token_ts");
+  const auto last = seconds("last_token_ts");
+  if (!queued || !first || !last) return std::nullopt;
+  if (*first < *queued || *last < *first) {
+    errors.add(place, "expected queued_ts <= first_token_ts <= last_token_ts");
+    return std::nullopt;
+  }
+  r.arrival = to_time(*queued);
+  r.ttft = to_time(*first - *queued);
+  r.e2e = to_time(*last - *queued);
+  return r;
+}
+
+}  // namespace
+
 void read_llmservingsim(const std::string& path, MeasuredRun& run, Diagnostics& errors) {
   workload::LineReader lines(path, workload::open_bytes(path));
   std::string_view line;
@@ -148,33 +236,14 @@ void read_llmservingsim(const std::string& path, MeasuredRun& run, Diagnostics& 
       errors.add(lines.place(1), "not a JSON object");
       continue;
     }
-    const auto seconds = [&](const char* key) -> std::optional<double> {
-      const auto value = row.find(key);
-      auto found = value == row.end() ? std::nullopt : seconds_of(*value, kLatestClock);
-      if (!found) errors.add(lines.place(1), fmt::format("{}: expected seconds of the engine's clock", key));
-      return found;
-    };
-    const auto tokens = [&](const char* key) -> std::int64_t {
-      const auto value = row.find(key);
-      const auto found = value == row.end() ? std::nullopt : tokens_of(*value);
-      if (!found || *found == 0) errors.add(lines.place(1), fmt::format("{}: expected a number of tokens", key));
-      return found.value_or(0);
-    };
-    MeasuredRequest r;
-    r.prompt_tokens = Tokens(tokens("input_toks"));
-    r.output_tokens = Tokens(tokens("output_toks"));
-    const auto queued = seconds("queued_ts");
-    const auto first = seconds("first_token_ts");
-    const auto last = seconds("last_token_ts");
-    if (!queued || !first || !last) continue;
-    if (*first < *queued || *last < *first) {
-      errors.add(lines.place(1), "expected queued_ts <= first_token_ts <= last_token_ts");
-      continue;
+    if (run.file.read.empty()) tell_log_keys(row, run.file);
+    if (log_row_failed(row)) {
+      ++run.file.failed;
+    } else if (const auto tokens = row.find("output_toks"); tokens != row.end() && *tokens == 0) {
+      ++run.file.without_output;
+    } else if (auto served = request_of_log_row(row, lines.place(1), errors)) {
+      run.requests.push_back(std::move(*served));
     }
-    r.arrival = to_time(*queued);
-    r.ttft = to_time(*first - *queued);
-    r.e2e = to_time(*last - *queued);
-    run.requests.push_back(std::move(r));
   }
 }
 

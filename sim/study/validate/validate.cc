@@ -104,9 +104,7 @@ Validation compare_with_measured(const MeasuredRun& run, const serving::RunResul
                                  const ValidateOptions& options) {
   Validation v;
   v.file = run.file;
-  v.format = run.format;
   v.requests = static_cast<std::int64_t>(run.requests.size());
-  v.failed = run.failed;
   v.left_out = std::min(options.leave_out_first, v.requests);
   const std::vector<metrics::RequestRecord>& records = result.collector.records();
   const std::size_t arrived = std::min(records.size(), run.requests.size());

@@ -34,10 +34,8 @@ struct ComparedFigure {
 };
 
 struct Validation {
-  std::string file;
-  std::string format;
-  std::int64_t requests = 0;  // measured ones, failed ones not among them
-  std::int64_t failed = 0;
+  MeasuredFile file;
+  std::int64_t requests = 0;  // measured ones that were served
   std::int64_t compared = 0;  // finished in the simulation, and not left out
   std::int64_t left_out = 0;  // of the first ones, as asked
   std::vector<ComparedTimes> times;

@@ -83,18 +83,85 @@ std::string not_served(const metrics::Summary& s) {
   return parts.empty() ? "" : fmt::format("not served  in the simulation: {}\n", fmt::join(parts, "; "));
 }
 
+std::string shared_text(const MeasuredFile& file) {
+  switch (file.shared_by) {
+    case SharedBy::blocks:
+      return fmt::format("share blocks of 16 tokens, as {} beside it names them", file.blocks_file);
+    case SharedBy::prompt_id:
+      return "of one prompt_id are equal";
+    case SharedBy::prefix_id:
+      return "of one prefix_id begin with the same prefix_tokens";
+    case SharedBy::prefix_and_prompt_id:
+      return "of one prefix_id begin with the same prefix_tokens, those of one prompt_id are equal";
+    case SharedBy::nothing:
+      break;
+  }
+  return "what they share is not told: the simulation finds no prefix of one in its cache but after a preemption";
+}
+
+const char* shared_word(SharedBy shared) {
+  switch (shared) {
+    case SharedBy::blocks:
+      return "blocks";
+    case SharedBy::prompt_id:
+      return "prompt_id";
+    case SharedBy::prefix_id:
+      return "prefix_id";
+    case SharedBy::prefix_and_prompt_id:
+      return "prefix_id, prompt_id";
+    case SharedBy::nothing:
+      break;
+  }
+  return "nothing";
+}
+
+ordered_json measured_json(const Validation& v) {
+  const MeasuredFile& file = v.file;
+  ordered_json j;
+  j["file"] = file.name;
+  j["format"] = file.format;
+  j["requests"] = v.requests;
+  j["failed"] = file.failed;
+  j["without_output"] = file.without_output;
+  j["untimed"] = file.untimed;
+  j["out_of_order"] = file.out_of_order;
+  j["read"] = file.read;
+  j["not_read"] = file.not_read;
+  j["shared_by"] = shared_word(file.shared_by);
+  j["blocks_file"] = file.blocks_file.empty() ? ordered_json(nullptr) : ordered_json(file.blocks_file);
+  return j;
+}
+
 }  // namespace
+
+std::string print_measured_file(const MeasuredFile& file) {
+  constexpr const char* kIndent = "            ";
+  std::string text;
+  const auto line = [&](std::string_view first, const std::string& rest) {
+    text += report::wrapped(first, rest, kWidth, kIndent);
+  };
+  line("read        ", fmt::format("{}", fmt::join(file.read, ", ")));
+  if (!file.not_read.empty()) line("not read    ", fmt::format("{}", fmt::join(file.not_read, ", ")));
+  line("prompts     ", shared_text(file));
+  const auto count = [&](std::int64_t rows, std::string_view what) {
+    if (rows > 0) line("rows        ", fmt::format("{} {}", report::count_text(rows), what));
+  };
+  count(file.failed, "failed when measured: left out");
+  count(file.without_output, "without output tokens and without an error: left out");
+  count(file.untimed, "without a measured time: simulated, not compared");
+  count(file.out_of_order, "behind one that arrived later: put in order of arrival");
+  return text;
+}
 
 std::string print_validation(const Validation& v) {
   const metrics::Identity& identity = v.summary.identity;
   std::string text = fmt::format("{}: {} on {} x {}, beside {}\n\n", identity.scenario, identity.model, identity.gpus,
-                                 identity.gpu, v.file);
-  text += fmt::format("requests    {} measured (format {}), {} compared", report::count_text(v.requests), v.format,
+                                 identity.gpu, v.file.name);
+  text += fmt::format("requests    {} measured (format {}), {} compared", report::count_text(v.requests), v.file.format,
                       report::count_text(v.compared));
-  if (v.failed > 0) text += fmt::format("; {} failed when measured and are left out", report::count_text(v.failed));
   if (v.left_out > 0)
     text += fmt::format("; the first {} are simulated and not compared", report::count_text(v.left_out));
-  text += '\n' + not_served(v.summary) + '\n';
+  text += '\n' + not_served(v.summary) + print_measured_file(v.file) + '\n';
   TextTable table;
   table.add({"", "unit", "measured", "simulated", "error"});
   for (const ComparedTimes& t : v.times) add_times(table, t);
@@ -121,8 +188,10 @@ std::string print_validation(const Validation& v) {
 ordered_json validation_json(const Validation& v) {
   ordered_json j;
   j["schema"] = "blockyard.validation/1";
-  j["measured"] = {{"file", v.file}, {"format", v.format}, {"requests", v.requests}, {"failed", v.failed}};
+  j["measured"] = measured_json(v);
   j["scenario"] = v.summary.identity.scenario;
+  j["engine"] = {
+      {"model", v.summary.identity.model}, {"gpu", v.summary.identity.gpu}, {"gpus", v.summary.identity.gpus}};
   j["provenance"] = v.summary.identity.provenance;
   j["notes"] = v.summary.identity.notes;
   j["left_out"] = v.left_out;

@@ -8,6 +8,8 @@
 
 namespace blockyard::study {
 
+// What was read of the measured file, what its prompts are known to share, and which rows had to be left out.
+[[nodiscard]] std::string print_measured_file(const MeasuredFile& file);
 [[nodiscard]] std::string print_validation(const Validation& validation);
 [[nodiscard]] nlohmann::ordered_json validation_json(const Validation& validation);
 
