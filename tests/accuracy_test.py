@@ -105,6 +105,7 @@ class Accuracy(unittest.TestCase):
     def test_gpus_as_drivers_and_logs_write_them(self):
         for name, entry in (
                 ("NVIDIA A100 80GB SXM", "a100-80gb-sxm"), ("NVIDIA A100-SXM4-80GB", "a100-80gb-sxm"), ("NVIDIA A100-SXM4-40GB", "a100-40gb-sxm"),
+                ("NVIDIA A100 80GB PCIe", "a100-80gb-pcie"), ("NVIDIA A40", "a40"),
                 ("NVIDIA H100 80GB HBM3", "h100-80gb-sxm"), ("NVIDIA H100 PCIe", "h100-80gb-pcie"), ("NVIDIA H200", "h200-141gb-sxm"),
                 ("B200", "b200"), ("NVIDIA L4", "l4"), ("NVIDIA L40S 48GB", "l40s"), ("NVIDIA A10", "a10"), ("RTX4090", "rtx-4090"),
                 ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "rtx-pro-6000"), ("8x H100-SXM5-80G", "h100-80gb-sxm")):
@@ -112,7 +113,7 @@ class Accuracy(unittest.TestCase):
         self.assertEqual(gpu("A100")[0], "a100-80gb-sxm")
         self.assertIn("does not tell it from a100-40gb-sxm", gpu("A100")[1][0])
         for name in ("NVIDIA L40", "NVIDIA A10G", "NVIDIA GH200 480GB", "NVIDIA H800", "NVIDIA RTX 6000 Ada Generation", "AMD Instinct MI300X",
-                     "NVIDIA A100 80GB PCIe", "NVIDIA H100 NVL"):
+                     "NVIDIA A100-PCIE-40GB", "NVIDIA H100 NVL"):
             self.assertRaises(catalogue.NotFound, gpu, name)
 
     def test_models_as_repositories_write_them(self):
