@@ -89,7 +89,7 @@ void TimeLedger::worked(RecordId id, SimTime start, SimTime end, SimTime own, Si
   const bool restores = o.phase == Phase::restoring && start >= o.since;
   if (o.phase != Phase::prefill && o.phase != Phase::decode && !restores) return;
   const std::int64_t without = std::max<std::int64_t>(0, (start - o.covered).count());
-  const std::int64_t within = (end - std::max(start, o.covered)).count();
+  const SimTime within = end - std::max(start, o.covered);
   o.covered = end;
   o.passed_over = false;
   if (restores) {
@@ -97,17 +97,58 @@ void TimeLedger::worked(RecordId id, SimTime start, SimTime end, SimTime own, Si
     o.row[TimeBucket::preempted_waiting] += without;
     return;
   }
-  const std::int64_t fixed = std::min(overhead.count(), within);
-  const std::int64_t alone = std::min(own.count(), within - fixed);
+  const Share share = share_of(within, own, overhead);
   const bool prefill = o.phase == Phase::prefill;
   o.row[TimeBucket::skipped] += without;
-  o.row[prefill ? TimeBucket::prefill_own : TimeBucket::decode_own] += alone;
-  o.row[prefill ? TimeBucket::prefill_overhead : TimeBucket::decode_overhead] += fixed;
-  o.row[prefill ? TimeBucket::prefill_interference : TimeBucket::decode_interference] += within - alone - fixed;
+  o.row[prefill ? TimeBucket::prefill_own : TimeBucket::decode_own] += share.own;
+  o.row[prefill ? TimeBucket::prefill_overhead : TimeBucket::decode_overhead] += share.overhead;
+  o.row[prefill ? TimeBucket::prefill_interference : TimeBucket::decode_interference] +=
+      within.count() - share.own - share.overhead;
+}
+
+TimeLedger::Share TimeLedger::share_of(SimTime within, SimTime own, SimTime overhead) {
+  const std::int64_t fixed = std::min(overhead, within).count();
+  return {std::min(own.count(), within.count() - fixed), fixed};
+}
+
+void TimeLedger::cohort_worked(CohortId cohort, SimTime start, SimTime end, SimTime own, SimTime overhead) {
+  Cohort& c = cohorts_[index_of(cohort)];
+  CHECK_LAW(start == c.covered, "cohort {} begins a batch at {} ns, and ended one at {} ns", index_of(cohort),
+            start.count(), c.covered.count());
+  const Share share = share_of(end - start, own, overhead);
+  c.own += share.own;
+  c.overhead += share.overhead;
+  c.covered = end;
+}
+
+void TimeLedger::joins(RecordId id, SimTime now, CohortId cohort) {
+  if (index_of(cohort) >= cohorts_.size()) cohorts_.resize(index_of(cohort) + 1);
+  Cohort& c = cohorts_[index_of(cohort)];
+  c.covered = now;
+  Open& o = open(id);
+  CHECK_LAW(o.phase == Phase::decode && o.covered == now, "request {} joins a cohort at {} ns, charged until {} ns",
+            static_cast<std::size_t>(id), now.count(), o.covered.count());
+  o.cohort = cohort;
+  o.own = c.own;
+  o.overhead = c.overhead;
+}
+
+// Charges what its cohort has done since it joined.
+void TimeLedger::leave_cohort(Open& o) const {
+  if (!o.cohort) return;
+  const Cohort& c = cohorts_[index_of(*o.cohort)];
+  const std::int64_t own = c.own - o.own;
+  const std::int64_t overhead = c.overhead - o.overhead;
+  o.row[TimeBucket::decode_own] += own;
+  o.row[TimeBucket::decode_overhead] += overhead;
+  o.row[TimeBucket::decode_interference] += (c.covered - o.covered).count() - own - overhead;
+  o.covered = c.covered;
+  o.cohort.reset();
 }
 
 // In a pipeline: it is preempted, or leaves, while a batch of it is under way, or after it was passed over.
 void TimeLedger::leave_uncovered(Open& o, SimTime now) const {
+  leave_cohort(o);
   const std::int64_t rest = (now - o.covered).count();
   TimeBucket bucket = o.phase == Phase::prefill ? TimeBucket::prefill_interference : TimeBucket::decode_interference;
   if (o.passed_over) bucket = TimeBucket::skipped;
@@ -119,7 +160,7 @@ void TimeLedger::leave_phase(Open& o, SimTime now) const {
   const std::int64_t lasted = (now - o.since).count();
   switch (o.phase) {
     case Phase::decode: {
-      if (by_request_) {
+      if (by_batch_) {
         leave_uncovered(o, now);
         break;
       }
@@ -137,7 +178,7 @@ void TimeLedger::leave_phase(Open& o, SimTime now) const {
       o.row[o.by_swap ? TimeBucket::preempted_swap_in : TimeBucket::preempted_recompute] += lasted - o.elsewhere;
       break;
     case Phase::prefill:
-      if (by_request_) leave_uncovered(o, now);
+      if (by_batch_) leave_uncovered(o, now);
       break;
     case Phase::queued:
     case Phase::unused:
@@ -185,7 +226,8 @@ void TimeLedger::chunk(RecordId id, SimTime own, SimTime overhead) {
 
 void TimeLedger::skipped(RecordId id) {
   Open& o = open(id);
-  if (by_request_) {
+  if (by_batch_) {
+    leave_cohort(o);
     o.passed_over = true;
     return;
   }
@@ -220,7 +262,7 @@ void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
 void TimeLedger::first_token(RecordId id, SimTime now) {
   Open& o = open(id);
   if (o.phase != Phase::prefill) return;
-  if (by_request_) leave_uncovered(o, now);
+  if (by_batch_) leave_uncovered(o, now);
   enter(o, Phase::decode, now);
 }
 

@@ -2,12 +2,13 @@
 // each step adds to a few cumulative counters, and a request that only waits or only decodes keeps a snapshot of them
 // and takes the difference when it leaves that state. Law, asserted for every request that ends: its buckets add up to
 // ended - arrival, those of preemption to its stall. Cost: O(1) a step, and O(1) for each chunk, skipped request and
-// change of a request's state. Memory: 28 bytes a request, 200 for each that runs or stands at the head of the line,
+// change of a request's state. Memory: 28 bytes a request, 216 for each that runs or stands at the head of the line,
 // and 152 for each that has ended if rows are kept.
 //
 // In a pipeline steps overlap, and counters over steps would say nothing. There each request is charged by itself, when
-// a batch that it was in has passed: worked() covers the time since it was covered last. The line is charged from one
-// plan to the next.
+// a batch that it was in has passed: worked() covers the time since it was covered last. Requests that decode in one
+// batch time and again form a cohort, which has counters over its own batches; those follow each other without a gap.
+// The line is charged from one plan to the next.
 //
 // Order of calls for a step: step_begins(), then what its plan does (admitted, preempted, resumed, chunk, skipped), all
 // at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "sim/base/check.h"
+#include "sim/base/ids.h"
 #include "sim/metrics/count_sketch.h"
 #include "sim/metrics/event_log.h"
 #include "sim/metrics/gap_histogram.h"
@@ -46,7 +48,7 @@ class TimeLedger {
   void queued(RecordId id) { newcomers_.push_back(id); }
 
   // In a pipeline, from the start: of a step only its line is told, to step_begins(), and neither chunks nor its end.
-  void charge_by_request() { by_request_ = true; }
+  void charge_by_batch() { by_batch_ = true; }
   // Time has passed for the line, which step_begins() told of last.
   void line_waits(SimTime now) {
     waited_[static_cast<std::size_t>(step_.cause)] += (now - line_at_).count();
@@ -55,9 +57,14 @@ class TimeLedger {
   // A batch has passed the pipeline from start to end, with tokens of the request; own + overhead are what they take
   // alone. Nothing happens if the request has ended, or was preempted since.
   void worked(RecordId id, SimTime start, SimTime end, SimTime own, SimTime overhead);
+  // The same for all members of a cohort, in O(1). A request is a member from its join, at the end of a batch of the
+  // cohort or of its own, until it ends, is preempted or passed over, or decodes in a batch by itself.
+  void cohort_worked(CohortId cohort, SimTime start, SimTime end, SimTime own, SimTime overhead);
+  void joins(RecordId id, SimTime now, CohortId cohort);
+  void decodes_by_itself(RecordId id) { leave_cohort(open(id)); }
 
   void step_begins(SimTime now, const StepCharge& charge) {
-    if (by_request_) line_waits(now);
+    if (by_batch_) line_waits(now);
     if (!newcomers_.empty()) enter_line(now);
     if (log_ && (charge.head != head_ || (charge.head && charge.cause != step_.cause))) {
       log_->add({now, charge.head.value_or(Event::nobody()), Event::nobody(), EventKind::head, charge.cause});
@@ -108,13 +115,20 @@ class TimeLedger {
   struct Open {
     TimeRow row;
     Phase phase = Phase::unused;
-    bool by_swap = false;  // restoring: its KV comes back from the host
+    bool by_swap = false;            // restoring: its KV comes back from the host
+    bool passed_over = false;        // in a pipeline: given no token since it was charged last
+    std::optional<CohortId> cohort;  // in a pipeline
     SimTime since;         // start of the phase
-    std::int64_t own = 0;  // decode: counters then
+    std::int64_t own = 0;  // decode: counters then, or those of its cohort when it joined
     std::int64_t overhead = 0;
     std::int64_t elsewhere = 0;  // preempted, restoring: ns since then that another bucket has
     SimTime covered;             // in a pipeline: charged until then
-    bool passed_over = false;    // in a pipeline: given no token since
+  };
+  // Over its batches so far.
+  struct Cohort {
+    std::int64_t own = 0;
+    std::int64_t overhead = 0;
+    SimTime covered;  // until then
   };
 
   struct Use {
@@ -147,6 +161,13 @@ class TimeLedger {
   void add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const;
   void leave_phase(Open& o, SimTime now) const;
   void leave_uncovered(Open& o, SimTime now) const;
+  void leave_cohort(Open& o) const;
+  // Of a batch that takes so long, without others and beyond its fixed part, and that part; no more than it took.
+  struct Share {
+    std::int64_t own;
+    std::int64_t overhead;
+  };
+  [[nodiscard]] static Share share_of(SimTime within, SimTime own, SimTime overhead);
   void enter(Open& o, Phase phase, SimTime now) const;
   void note(SimTime now, EventKind kind, RecordId id, RecordId other = Event::nobody()) {
     if (log_) log_->add({now, id, other, kind, QueueCause::seat});
@@ -161,7 +182,8 @@ class TimeLedger {
   std::vector<Open> opens_;
   std::vector<std::uint32_t> unused_;
 
-  bool by_request_ = false;
+  bool by_batch_ = false;
+  std::vector<Cohort> cohorts_;
   StepCharge step_;
   SimTime line_at_;
   std::array<std::int64_t, kQueueCauses> waited_{};

@@ -24,11 +24,13 @@ RunningFirst::RunningFirst(const RunningFirstOptions& options, kv::Allocator& me
       host_(std::move(restoring.host)),
       plans_by_rank_(victim_policy_ != nullptr || options.tail_blocks > Tokens(0) ||
                      (host_ != nullptr && host_->overlap())),
-      cohorts_(options.fast_forward && options.batches_under_way == 1),
+      forms_cohorts_(options.fast_forward && (options.batches_under_way == 1 || memory.decodes_by_turns())),
       running_(table_),
       waiting_(make_waiting_queue(options.queue_order, with_prefixes(options.queue, *this))) {
   CHECK_LAW(victim_policy_ == nullptr || !victim_policy_->asks_for_restore_time() || restore_cost_ != nullptr,
             "victim {} without a restore cost", options.victim);
+  const std::int64_t cohorts = options.batches_under_way == 1 ? 1 : options.batches_under_way + 1;
+  for (std::int64_t i = 0; i < cohorts; ++i) cohorts_.emplace_back(table_, static_cast<CohortId>(i));
   if (options.batches_under_way == 1) return;
   CHECK_LAW(!plans_by_rank_ && host_ == nullptr && !options.beam_search, "{} batches under way, with other rules",
             options.batches_under_way);
@@ -63,7 +65,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
 
   if (plans_by_rank_ && !cohort_grown_) {
     plan_by_rank(now);
-  } else if (!cohorts_ || !plan_by_sums(now)) {
+  } else if (!forms_cohorts_ || !plan_by_sums(now)) {
     plan_by_walk(now);
   }
   head_waits_for_ = QueueCause::kv_memory;  // unless an attempt to admit the head finds another cause
@@ -72,7 +74,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
   describe_batch();
   describe_line(batch_);
   if (host_ != nullptr || !batch_.fetching.empty() || (batch_.empty() && !pipelined())) hold_for_copies();
-  if (pipelined() && (sent_ == 0 || !planned_.empty())) send_batch();
+  if (pipelined() && (sent_ == 0 || !batch_.empty())) send_batch();
   return batch_;
 }
 
@@ -80,7 +82,7 @@ const Batch& RunningFirst::schedule(SimTime now) {
 // the last.
 bool RunningFirst::budget_covers_all() {
   wanted_.clear();
-  Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
+  Tokens left = options_.max_num_batched_tokens - Tokens(ready().size());
   if (left < Tokens(0)) return false;
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
@@ -106,7 +108,7 @@ bool RunningFirst::plan_by_sums(SimTime now) {
   if (cohort_grown_) {
     cohort_grown_ = false;
     cohort_planned_ = true;
-    budget_ -= Tokens(running_.cohort_size());
+    budget_ -= Tokens(ready().size());
     return true;
   }
   if (!budget_covers_all()) return false;
@@ -140,8 +142,8 @@ bool RunningFirst::grow_all() {
     planned_.push_back({prefilling_[i], wanted_[i], PlanEntry::Kind::running, Tokens(0)});
     budget_ -= s.work(s.computed, s.computed + wanted_[i]);
   }
-  cohort_planned_ = true;
-  budget_ -= Tokens(running_.cohort_size());
+  cohort_planned_ = ready().size() > 0;
+  budget_ -= Tokens(ready().size());
   return true;
 }
 
@@ -164,7 +166,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
   SequenceId current = running_.first();
   while (current != SequenceId::none && budget_ > Tokens(0)) {
     const Sequence& asks = table_[current];
-    const Tokens n = asks.affordable(asks.computed, wanted(asks), budget_);
+    const Tokens n = asks.in_cohort ? Tokens(0) : asks.affordable(asks.computed, wanted(asks), budget_);
     if (n <= Tokens(0)) {
       current = table_[current].next;
       continue;
@@ -198,6 +200,7 @@ void RunningFirst::plan_by_walk(SimTime now) {
   prefilling_.clear();
   auto planned = planned_.begin();
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
+    if (table_[id].in_cohort) continue;
     prefilling_.push_back(id);
     if (planned != planned_.end() && planned->id == id) {
       ++planned;
@@ -208,9 +211,12 @@ void RunningFirst::plan_by_walk(SimTime now) {
 }
 
 void RunningFirst::leave_cohort(SequenceId id, SimTime now) {
-  running_.leave(id);
+  Cohort& cohort = cohorts_[index_of(table_[id].cohort)];
+  cohort.leave(id);
   memory_->stop_decoding(id);
-  table_[id].last_token = now;  // a member of the cohort got its last token when the step before ended, which is now
+  // A member of the cohort got its last token when the step before ended, which is now.
+  table_[id].last_token = now;
+  if (cohort.under_way()) plan_by_itself(id, cohort);
 }
 
 // What beams let go may let the head in.
@@ -224,9 +230,10 @@ const StepOutcome& RunningFirst::complete(SimTime now) {
   if (pipelined()) receive_batch();
 
   if (cohort_planned_) {
-    outcome_.tokens = outcome_.computed = outcome_.shared_gap = running_.cohort_size();
-    running_.collect_finished(finished_);
+    outcome_.tokens = outcome_.computed = outcome_.shared_gap = ready().size();
+    ready().collect_finished(finished_);
   }
+  outcome_.cohort = ready_;
   for (const Planned& planned : planned_) complete_planned(planned, now);
   if (outcome_.tokens > 0) outcome_.progress = true;
 
@@ -260,9 +267,10 @@ void RunningFirst::complete_planned(const Planned& planned, SimTime now) {
   s.last_token = now;
   if (s.generated >= s.output) {
     finished_.push_back(planned.id);
-  } else if (cohorts_) {
-    running_.join(planned.id);
+  } else if (forms_cohorts_ && holds) {
+    ready().join(planned.id);
     memory_->start_decoding(planned.id);
+    if (pipelined()) outcome_.joined.push_back(s.id);
   }
 }
 
@@ -272,7 +280,7 @@ void RunningFirst::finish(SequenceId id, SimTime now) {
     finish_waiting(id, now);
     return;
   }
-  if (s.in_cohort) running_.leave(id);
+  if (s.in_cohort) ready().leave(id);
   // It had come back already when the token that it had lost its memory over came: what it computes again is for
   // nothing.
   const bool early = s.under_way > 0;
@@ -299,7 +307,7 @@ void RunningFirst::end(SequenceId id) {
 bool RunningFirst::abort(RequestId request) {
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
     if (table_[id].id != request) continue;
-    if (table_[id].in_cohort) running_.leave(id);
+    if (table_[id].in_cohort) cohorts_[index_of(table_[id].cohort)].leave(id);
     waiting_->ended(table_[id].request, request, table_[id].generated);
     end(id);
     return true;
@@ -321,12 +329,12 @@ bool RunningFirst::abort(RequestId request) {
 }
 
 bool RunningFirst::plain_step(Batch& batch) {
-  if (!cohorts_ || !prefilling_.empty() || running_.cohort_size() == 0 || running_.finishes_next() ||
+  if (!forms_cohorts_ || pipelined() || !prefilling_.empty() || ready().size() == 0 || ready().finishes_next() ||
       copies_under_way())
     return false;
   if (options_.beam_search) choose_parents();
   const bool room_for_head = waiting_->size() > 0 && !closed_to_admission() && seats_for_head() &&
-                             Tokens(running_.cohort_size()) < options_.max_num_batched_tokens;
+                             Tokens(ready().size()) < options_.max_num_batched_tokens;
   if ((room_for_head && !head_blocked_) || memory_->grow_decoding() != kv::Grant::granted) return false;
   if (waiting_->look_again() || (room_for_head && memory_->admission_changed(waiting_->front().sequence))) {
     // The blocks just published, or evicted, may let the head in, or another one to the head.
@@ -334,14 +342,14 @@ bool RunningFirst::plain_step(Batch& batch) {
     head_blocked_ = false;
     return false;
   }
-  running_.advance();
-  batch.decodes = batch.sampled = running_.cohort_size();
-  batch.decode_context = running_.sum_context();
-  batch.decode_context_squares = running_.sum_context_squares();
-  batch.decode_longest = running_.longest_context();
+  ready().advance();
+  batch.decodes = batch.sampled = ready().size();
+  batch.decode_context = ready().sum_context();
+  batch.decode_context_squares = ready().sum_context_squares();
+  batch.decode_longest = ready().longest_context();
   if (closed_to_admission()) {
     head_waits_for_ = QueueCause::seat;
-  } else if (Tokens(running_.cohort_size()) >= options_.max_num_batched_tokens) {
+  } else if (Tokens(ready().size()) >= options_.max_num_batched_tokens) {
     head_waits_for_ = QueueCause::token_budget;
   }
   describe_line(batch);

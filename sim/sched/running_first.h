@@ -9,7 +9,7 @@
 // prompt. Its sequences are scheduled, preempted and resumed all together, as vLLM's sequence groups are (Kwon et al.,
 // SOSP 2023, sec. 4.5); vLLM V1 runs n children instead, which find the prompt in the prefix cache.
 //
-// The common step needs no walk. Sequences that only decode stand in the cohort of RunningSet; those still short of
+// The common step needs no walk. Sequences that only decode stand in a cohort (cohort.h); those still short of
 // their length stand in `prefilling_`. If budget and memory cover everybody's demand, the cohort takes its step on
 // sums. If memory does not and victims come from the list's tail, the outcome of the engine's walk is the shortest tail
 // whose removal makes the rest fit, since a victim never stands before the request that asks. Only a budget that binds
@@ -28,17 +28,21 @@
 // Pipelines (batches_under_way > 1): as many batches are planned before the oldest has its result, as vLLM V1's engine
 // core does (v0.13, EngineCore.step_with_batch_queue). A prompt's next chunk is planned while the one before is under
 // way; a sequence whose next token is not known yet wants none, and passes the batch. Everybody may be preempted, under
-// way or not: the token that a victim's batch brings later is kept. Here the list is walked, O(running) a batch.
+// way or not: the token that a victim's batch brings later is kept. Each batch has a cohort of its own, which is
+// planned again as soon as it has its tokens; the rule of the shortest tail holds as it stands, since the list's order
+// is the same. The walk passes by the cohorts under way, and dissolves the one that is ready.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "sim/sched/cohort.h"
 #include "sim/sched/preemption/host_swap.h"
 #include "sim/sched/preemption/restore_cost.h"
 #include "sim/sched/preemption/victim.h"
-#include "sim/sched/running_set.h"
+#include "sim/sched/running_list.h"
 #include "sim/sched/scheduler.h"
 #include "sim/sched/waiting_queue.h"
 
@@ -92,6 +96,13 @@ class RunningFirst final : public Scheduler, private CachedPrefixes {
     std::int32_t preemptions = 0;  // of the sequence, when it was planned
   };
 
+  // A batch on its way through a pipeline.
+  struct UnderWay {
+    std::vector<Planned> planned;
+    std::optional<CohortId> cohort;  // that decodes in it
+    SimTime planned_at;
+  };
+
   [[nodiscard]] Tokens wanted(const Sequence& s) const;
   // What a waiting sequence asks the prefix cache for.
   [[nodiscard]] static Tokens asked(const Sequence& s);
@@ -130,6 +141,10 @@ class RunningFirst final : public Scheduler, private CachedPrefixes {
   [[nodiscard]] bool closed_to_admission() const { return options_.whole_batches && running_.size() > 0; }
   void preempt(SequenceId id, SimTime now);
   void name_beneficiary(SequenceId loser);
+  // Whose members' tokens are known, so that the next batch may have them: the only one unless batches are under way.
+  [[nodiscard]] Cohort& ready() { return cohorts_[index_of(ready_)]; }
+  [[nodiscard]] const Cohort& ready() const { return cohorts_[index_of(ready_)]; }
+  [[nodiscard]] bool is_ready(const Sequence& s) const { return s.in_cohort && s.cohort == ready_; }
   void leave_cohort(SequenceId id, SimTime now);
   [[nodiscard]] SequenceId victim() const;
   void choose_parents();
@@ -140,6 +155,8 @@ class RunningFirst final : public Scheduler, private CachedPrefixes {
   [[nodiscard]] bool pipelined() const { return !under_way_.empty(); }
   void send_batch();
   void receive_batch();
+  void make_ready(CohortId cohort);
+  void plan_by_itself(SequenceId id, const Cohort& cohort);
   void finish(SequenceId id, SimTime now);
   void finish_waiting(SequenceId id, SimTime now);
   void forget_under_way(SequenceId id);
@@ -153,15 +170,17 @@ class RunningFirst final : public Scheduler, private CachedPrefixes {
   RestoreCost* restore_cost_;
   std::unique_ptr<HostSwap> host_;  // nullptr: recompute alone
   bool plans_by_rank_;              // part A is the simpler one
-  bool cohorts_;                    // sequences that only decode stand in the cohort
+  bool forms_cohorts_;              // sequences that only decode stand in one
   SequenceTable table_;
-  RunningSet running_;
+  RunningList running_;
+  std::vector<Cohort> cohorts_;  // one, or one more than batches may be under way
+  CohortId ready_{};
   std::unique_ptr<WaitingQueue> waiting_;
   bool names_beneficiaries_ = false;
-  RequestId beneficiary_{};                      // for whom the victim of the moment goes
-  std::vector<SequenceId> prefilling_;           // running, not in the cohort; in list order
-  std::vector<Planned> planned_;                 // in scheduling order; of the step being planned, or completed
-  std::vector<std::vector<Planned>> under_way_;  // in a pipeline: batches without result, a ring
+  RequestId beneficiary_{};             // for whom the victim of the moment goes
+  std::vector<SequenceId> prefilling_;  // running, in no cohort; in list order
+  std::vector<Planned> planned_;        // in scheduling order; of the step being planned, or completed
+  std::vector<UnderWay> under_way_;     // in a pipeline: batches without result, a ring
   std::size_t oldest_ = 0;
   std::size_t sent_ = 0;                  // of under_way_, from oldest_ on
   std::vector<SequenceId> leaving_;       // waiting, their blocks still on the way to the host (overlap)
@@ -173,8 +192,8 @@ class RunningFirst final : public Scheduler, private CachedPrefixes {
   SimTime now_;
   Tokens budget_;
   bool short_of_memory_ = false;  // in this step: nobody is admitted
-  bool cohort_planned_ = false;
-  bool cohort_grown_ = false;  // plain_step() grew it, then left the step to schedule()
+  bool cohort_planned_ = false;   // it decodes in the step being planned, or completed
+  bool cohort_grown_ = false;     // plain_step() grew it, then left the step to schedule()
   // The head was refused in a step that did nothing but decode, and nothing that could change the answer has happened
   // since.
   bool head_blocked_ = false;

@@ -16,12 +16,13 @@ void RunningFirst::describe_line(Batch& batch) {
 // known.
 void RunningFirst::describe_batch() {
   if (cohort_planned_) {
-    running_.advance();
-    batch_.decodes = running_.cohort_size();
-    batch_.decode_context = running_.sum_context();
-    batch_.decode_context_squares = running_.sum_context_squares();
-    batch_.decode_longest = running_.longest_context();
-    batch_.sampled = running_.cohort_size();
+    ready().advance();
+    batch_.decodes = ready().size();
+    batch_.decode_context = ready().sum_context();
+    batch_.decode_context_squares = ready().sum_context_squares();
+    batch_.decode_longest = ready().longest_context();
+    batch_.sampled = ready().size();
+    if (pipelined()) batch_.cohort = ready_;
   }
   for (Planned& planned : planned_) {
     Sequence& s = table_[planned.id];
@@ -56,12 +57,18 @@ void RunningFirst::describe_chunk(const Sequence& s, Tokens fresh) {
 
 void RunningFirst::describe_plan(std::vector<PlanEntry>& out) const {
   out.clear();
-  auto planned = planned_.begin();
+  // In a pipeline it is on its way by now.
+  const UnderWay* sent = nullptr;
+  if (pipelined() && !batch_.empty()) sent = &under_way_[(oldest_ + sent_ - 1) % under_way_.size()];
+  const std::vector<Planned>& all = sent == nullptr ? planned_ : sent->planned;
+  auto planned = all.begin();
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
-    if (planned != planned_.end() && planned->id == id) {
+    const Sequence& s = table_[id];
+    const bool decodes = sent == nullptr ? cohort_planned_ && s.in_cohort : s.in_cohort && s.cohort == sent->cohort;
+    if (planned != all.end() && planned->id == id) {
       out.push_back({table_[id].id, planned->fresh, planned->kind, planned->hit});
       ++planned;
-    } else if (cohort_planned_ && table_[id].in_cohort) {
+    } else if (decodes) {
       out.push_back({table_[id].id, Tokens(1), PlanEntry::Kind::running, Tokens(0)});
     }
   }

@@ -6,29 +6,61 @@
 
 namespace blockyard::sched {
 
-// What is planned goes on its way.
+// What is planned goes on its way. Whoever has its tokens next joins a cohort that nobody is in.
 void RunningFirst::send_batch() {
   CHECK_LAW(sent_ < under_way_.size(), "{} batches are under way already", sent_);
+  UnderWay& sent = under_way_[(oldest_ + sent_) % under_way_.size()];
   for (const Planned& planned : planned_) ++table_[planned.id].under_way;
-  under_way_[(oldest_ + sent_) % under_way_.size()].swap(planned_);
+  sent.planned.swap(planned_);
+  sent.planned_at = now_;
   ++sent_;
+  if (!cohort_planned_) return;
+  sent.cohort = ready_;
+  ready().set_under_way(true);
+  const auto unused =
+      std::ranges::find_if(cohorts_, [](const Cohort& cohort) { return !cohort.under_way() && cohort.size() == 0; });
+  make_ready(unused->id());
 }
 
-// The oldest batch has its result, and stands in planned_.
+// The oldest batch has its result, and stands in planned_; its cohort is ready again.
 void RunningFirst::receive_batch() {
   CHECK_LAW(sent_ > 0, "{} batches are under way", sent_);
-  planned_.swap(under_way_[oldest_]);
-  under_way_[oldest_].clear();
+  UnderWay& batch = under_way_[oldest_];
+  planned_.swap(batch.planned);
+  batch.planned.clear();
   oldest_ = (oldest_ + 1) % under_way_.size();
   --sent_;
   for (const Planned& planned : planned_) --table_[planned.id].under_way;
+  CHECK_LAW(ready().size() == 0, "{} sequences have their tokens, and no batch was planned since", ready().size());
+  cohort_planned_ = batch.cohort.has_value();
+  if (!cohort_planned_) return;
+  make_ready(*batch.cohort);
+  ready().set_under_way(false);
+  batch.cohort.reset();
+}
+
+void RunningFirst::make_ready(CohortId cohort) {
+  ready_ = cohort;
+  memory_->turn(cohort);
+}
+
+// It has left its cohort, whose batch is under way: its part of the batch goes on by itself.
+void RunningFirst::plan_by_itself(SequenceId id, const Cohort& cohort) {
+  Sequence& s = table_[id];
+  const auto batch = std::ranges::find_if(under_way_, [&](const UnderWay& sent) { return sent.cohort == cohort.id(); });
+  Planned planned{id, Tokens(1), PlanEntry::Kind::running, Tokens(0)};
+  planned.upto = s.computed;
+  planned.preemptions = s.preemptions;
+  batch->planned.push_back(planned);
+  ++s.under_way;
+  s.last_token = batch->planned_at;  // as it was planned as soon as it had it
 }
 
 // A sequence has ended that batches under way compute something of.
 void RunningFirst::forget_under_way(SequenceId id) {
   if (table_[id].under_way == 0) return;
-  for (std::vector<Planned>& batch : under_way_) {
-    std::erase_if(batch, [id](const Planned& planned) { return planned.id == id; });
+  for (UnderWay& batch : under_way_) {
+    std::erase_if(batch.planned, [id](const Planned& planned) { return planned.id == id; });
   }
 }
 

@@ -5,19 +5,19 @@
 
 namespace blockyard::sched {
 
-// Everybody into prefilling_, so that the budget can bind anywhere in the list.
+// Everybody that is not under way into prefilling_, so that the budget can bind anywhere in the list.
 void RunningFirst::dissolve_cohort(SimTime now) {
   prefilling_.clear();
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
-    if (table_[id].in_cohort) leave_cohort(id, now);
-    prefilling_.push_back(id);
+    if (is_ready(table_[id])) leave_cohort(id, now);
+    if (!table_[id].in_cohort) prefilling_.push_back(id);
   }
 }
 
 // Fills wanted_ in list order; the cohort has its tokens first, which is the same where the budget covers all.
 void RunningFirst::share_budget() {
   wanted_.clear();
-  Tokens left = options_.max_num_batched_tokens - Tokens(running_.cohort_size());
+  Tokens left = options_.max_num_batched_tokens - Tokens(ready().size());
   for (const SequenceId id : prefilling_) {
     const Sequence& s = table_[id];
     wanted_.push_back(std::max(Tokens(0), s.affordable(s.computed, wanted(s), left)));
@@ -42,7 +42,9 @@ void RunningFirst::name_beneficiary(SequenceId loser) {
   std::size_t i = 0;
   for (SequenceId id = running_.first(); id != SequenceId::none; id = table_[id].next) {
     Tokens total = memory_->written(id) + Tokens(1);
-    if (!table_[id].in_cohort) {
+    if (table_[id].in_cohort) {
+      if (!is_ready(table_[id])) continue;
+    } else {
       const Tokens wanted = wanted_[i++];
       if (wanted <= Tokens(0)) continue;
       total = table_[id].computed + wanted;
@@ -106,7 +108,7 @@ void RunningFirst::skip(SequenceId id) {
 
 // Those that decode now. A member of the cohort and one outside it count alike.
 DecodeLoad RunningFirst::decode_load() const {
-  DecodeLoad load{running_.cohort_size(), running_.sum_context() + running_.cohort_size()};
+  DecodeLoad load{ready().size(), ready().sum_context() + ready().size()};
   for (const SequenceId id : prefilling_) {
     if (!table_[id].decodes_next() || table_[id].ready > now_) continue;
     load.sequences += table_[id].width;
@@ -120,7 +122,7 @@ Rank RunningFirst::rank_of(SequenceId id, const DecodeLoad& load) const {
   if (victim_policy_ == nullptr) {
     return victims_by_priority_ ? Rank{s.request.priority, s.request.arrival.count()} : Rank{};
   }
-  const Tokens since = s.in_cohort ? running_.progress(id) : Tokens(0);
+  const Tokens since = s.in_cohort ? ready().progress(id) : Tokens(0);
   Candidate candidate;
   candidate.request = &s.request;
   candidate.grains = memory_->held_grains(id);

@@ -8,6 +8,7 @@ void Batch::clear() {
   decodes = decode_context = decode_context_squares = decode_longest = sampled = 0;
   chunks.clear();
   decoding.clear();
+  cohort.reset();
   admitted.clear();
   resumed.clear();
   preempted.clear();
@@ -28,6 +29,7 @@ void StepOutcome::clear() {
   tokens = computed = shared_gap = 0;
   gaps.clear();
   first_tokens.clear();
+  joined.clear();
   finished.clear();
   restored.clear();
   recomputed.clear();

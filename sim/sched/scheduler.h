@@ -4,7 +4,7 @@
 //
 // In a pipeline several batches are under way: schedule() is called again before the complete() of the batch before.
 // complete() is of the oldest. A batch without tokens that is scheduled while others are under way is not, and has no
-// complete().
+// complete(). Between two complete() there is a schedule(), at the time of the first.
 //
 // Law: arrivals == waiting + running + finished (+ rejected, which never reach it). Cost: a step is O(1 + sequences
 // admitted, chunked, preempted or finished in it); with fast_forward off it walks the whole running list, to the same
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -62,7 +63,8 @@ struct Batch {
   std::int64_t decode_longest = 0;          // the longest of them
   std::int64_t sampled = 0;                 // sequences that yield a token
   std::vector<Chunk> chunks;
-  std::vector<RequestId> decoding;   // in a pipeline: whose the decodes are
+  std::vector<RequestId> decoding;   // in a pipeline: whose the decodes are, but for those of the cohort
+  std::optional<CohortId> cohort;    // in a pipeline: its members decode in the batch
   std::vector<RequestId> admitted;   // first admissions
   std::vector<RequestId> resumed;    // admitted again after a preemption by recompute
   std::vector<Preempted> preempted;  // by recompute
@@ -106,6 +108,8 @@ struct StepOutcome {
   std::int64_t shared_gap = 0;  // output tokens whose gap to the one before is the step's own duration
   std::vector<SimTime> gaps;    // the gaps of all others but first tokens
   std::vector<RequestId> first_tokens;
+  std::vector<RequestId> joined;  // in a pipeline: from now on they are members of `cohort`
+  CohortId cohort{};
   std::vector<Finish> finished;  // in scheduling order
   std::vector<Restore> restored;
   std::vector<Recompute> recomputed;

@@ -1,7 +1,7 @@
 // A request that is running, was preempted, or has come to the head of the queue: what the scheduler keeps of it. Plain
 // state, owned by SequenceTable. Names follow the engine: length = prompt + generated tokens; computed = tokens whose
-// KV is computed, or planned in the running step. While a sequence is in the decode cohort (running_set.h) `computed`
-// and `generated` are those at the time it joined.
+// KV is computed, or planned in the running step. While a sequence is in a cohort (cohort.h) `computed` and
+// `generated` are those at the time it joined.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ struct Sequence {
   std::int64_t width = 1;
   bool admitted = false;  // at least once
   bool seated = false;    // in the running list
-  // In a pipeline: batches under way that compute something of it, and preemptions so far. What a batch brings a
-  // sequence that was preempted since is a token at most.
+  // In a pipeline: batches under way that compute something of it, but for that of its cohort; preemptions so far. What
+  // a batch brings a sequence that was preempted since is a token at most.
   std::int32_t under_way = 0;
   std::int32_t preemptions = 0;
   Tokens computed;
@@ -49,6 +49,7 @@ struct Sequence {
   SequenceId next = SequenceId::none;
 
   bool in_cohort = false;
+  CohortId cohort{};             // which
   std::int64_t joined_step = 0;  // cohort steps when it joined
   std::int64_t joined_as = 0;    // which of all joins that was
   std::int64_t finish_step = 0;  // cohort steps when it finishes

@@ -26,7 +26,7 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
     pipeline_.emplace(cost.stages());
     passes_.resize(static_cast<std::size_t>(cost.stages()));
     under_way_.resize(passes_.size());
-    collector_->time().charge_by_request();
+    collector_->time().charge_by_batch();
   }
   tell_memory();
   if (options_.memory_changed)
@@ -174,7 +174,7 @@ void Replica::end_step(SimTime now) {
     collector_->step(plain_batch_.decodes, plain_batch_.decodes);
     steps_without_progress_ = 0;
   } else {
-    record_outcome(now, scheduler_->complete(now));
+    record_outcome(now, step_start_, scheduler_->complete(now));
   }
   in_flight_ = InFlight::nothing;
   memory_->step_ended(now);
@@ -225,8 +225,8 @@ void Replica::record_swaps(SimTime now, const sched::Batch& batch) {
   }
 }
 
-void Replica::record_outcome(SimTime now, const sched::StepOutcome& outcome) {
-  if (outcome.shared_gap > 0) collector_->token_gap(now - step_start_, outcome.shared_gap);
+void Replica::record_outcome(SimTime now, SimTime began, const sched::StepOutcome& outcome) {
+  if (outcome.shared_gap > 0) collector_->token_gap(now - began, outcome.shared_gap);
   for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
   metrics::TimeLedger& time = collector_->time();
   for (const sched::Restore& r : outcome.restored) {

@@ -97,7 +97,7 @@ class Replica {
     workload::Request request;
   };
 
-  // A batch on its way through a pipeline, and what each request in it would have taken alone.
+  // A batch on its way through a pipeline, and what each request in it, and its cohort, would have taken alone.
   struct UnderWay {
     struct Part {
       RequestId request{};
@@ -109,6 +109,8 @@ class Replica {
     SimTime computes;  // over all stages
     SimTime sends;
     std::vector<Part> parts;
+    std::optional<CohortId> cohort;
+    Part of_cohort;  // of each member
   };
 
   [[nodiscard]] bool anybody() const { return scheduler_->running() > 0 || scheduler_->waiting() > 0; }
@@ -141,7 +143,7 @@ class Replica {
       charge(request, own - overhead, overhead);
     }
   }
-  void record_outcome(SimTime now, const sched::StepOutcome& outcome);
+  void record_outcome(SimTime now, SimTime began, const sched::StepOutcome& outcome);
   [[nodiscard]] cost::StepTime duration(const sched::Batch& batch);
   [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
   [[nodiscard]] SimTime alone(std::span<const sched::Chunk> chunks);

@@ -30,12 +30,14 @@ bool Replica::send_batch(SimTime now) {
   collector_->time().step_begins(now, line);
   record_batch(now, batch);
   for (const RequestId id : batch.skipped) collector_->time().skipped(record(id));
+  for (const RequestId id : batch.decoding) collector_->time().decodes_by_itself(record(id));
   if (batch.empty() && batches_ > 0) return false;
 
   UnderWay& sent = under_way_[(oldest_ + batches_) % under_way_.size()];
   sent.start = now;
   sent.computes = sent.sends = SimTime(0);
   sent.parts.clear();
+  sent.cohort.reset();
   const cost::StepTime computing = duration(batch);
   sent.end = enter_pipeline(sent, batch, computing);
   ++batches_;
@@ -61,6 +63,8 @@ SimTime Replica::enter_pipeline(UnderWay& sent, const sched::Batch& batch, const
   const SimTime own = std::min(computing.decodes_alone, computing.total);
   const SimTime overhead = std::min(computing.overhead, own);
   for (const RequestId id : batch.decoding) sent.parts.push_back({id, own - overhead, overhead});
+  sent.cohort = batch.cohort;
+  sent.of_cohort = {RequestId{}, own - overhead, overhead};
   return pipeline_->enter(sent.start + copying, passes_);
 }
 
@@ -74,13 +78,16 @@ void Replica::receive_batch(SimTime now) {
   for (const UnderWay::Part& part : batch.parts) {
     time.worked(record(part.request), batch.start, now, part.own, part.overhead);
   }
+  if (batch.cohort) time.cohort_worked(*batch.cohort, batch.start, now, batch.of_cohort.own, batch.of_cohort.overhead);
   if (batch.computes > SimTime(0)) {
     collector_->passed_pipeline(now - std::max(batch.start, idle_from_), batch.computes, batch.sends);
   }
   idle_from_ = now;
   oldest_ = (oldest_ + 1) % under_way_.size();
   --batches_;
-  record_outcome(now, scheduler_->complete(now));
+  const sched::StepOutcome& outcome = scheduler_->complete(now);
+  record_outcome(now, batch.start, outcome);
+  for (const RequestId id : outcome.joined) time.joins(record(id), now, outcome.cohort);
   memory_->step_ended(now);
   for (const RequestId id : leaving_) let_go(now, id);
   leaving_.clear();

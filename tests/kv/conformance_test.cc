@@ -121,6 +121,7 @@ class Trial {
     } else if (action == 2 && here && !found->second.decoding) {
       grow(n, std::min(found->second.need.true_end, found->second.written + Tokens(amount % 9)));
     } else if (action == 3 && here && !found->second.decoding) {
+      found->second.cohort = take_turn(amount);
       for (Allocator* m : both()) m->start_decoding(id);
       found->second.decoding = true;
     } else if (action == 4 && here && found->second.decoding) {
@@ -158,6 +159,12 @@ class Trial {
  private:
   [[nodiscard]] std::vector<Allocator*> both() const { return {memory_.get(), twin_.get()}; }
 
+  CohortId take_turn(int amount) {
+    const auto cohort = static_cast<CohortId>(memory_->decodes_by_turns() ? amount % 7 % 3 : 0);
+    for (Allocator* m : both()) m->turn(cohort);
+    return cohort;
+  }
+
   // The answer is the reference's, the demand told before is what is taken, and a refusal takes nothing.
   void answered(Grant grant, Grant again, bool expected, std::int64_t available, std::int64_t demand) {
     RC_ASSERT(grant == (expected ? Grant::granted : Grant::no_space));
@@ -190,10 +197,11 @@ class Trial {
   }
 
   void decode(int amount) {
+    const CohortId cohort = take_turn(amount);
     std::vector<std::pair<std::uint64_t, Growth>> others;
     std::map<std::uint32_t, Tokens> growths;
     for (const auto& [n, s] : plain_->held()) {
-      if (s.decoding && s.written >= s.need.true_end) return;
+      if (s.decoding && s.cohort == cohort && s.written >= s.need.true_end) return;
       if (s.decoding || (amount + static_cast<int>(n)) % 3 != 0) continue;
       const Tokens total = std::min(s.need.true_end, s.written + Tokens(amount % 5));
       others.push_back({s.order, {static_cast<SequenceId>(n), total}});
@@ -208,7 +216,7 @@ class Trial {
     }
     const std::int64_t available = memory_->available();
     const Grant grant = memory_->grow_decoding(list);
-    answered(grant, twin_->grow_decoding(list), plain_->grow_decoding(growths), available, demand);
+    answered(grant, twin_->grow_decoding(list), plain_->grow_decoding(cohort, growths), available, demand);
   }
 
   void laws_hold() {

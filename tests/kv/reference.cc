@@ -17,7 +17,7 @@ using kv::SequenceNeed;
 bool NaiveMemory::admit(std::uint32_t n, const SequenceNeed& need, Tokens first) {
   external_ = false;
   if (!take(n, need, first)) return false;
-  held_[n] = {need, first, false, admissions_++};
+  held_[n] = {need, first, false, CohortId{}, admissions_++};
   return true;
 }
 
@@ -32,10 +32,10 @@ void NaiveMemory::release(std::uint32_t n) {
   give(n);
 }
 
-bool NaiveMemory::grow_decoding(const std::map<std::uint32_t, Tokens>& others) {
+bool NaiveMemory::grow_decoding(CohortId cohort, const std::map<std::uint32_t, Tokens>& others) {
   std::vector<std::pair<std::uint32_t, Tokens>> all(others.begin(), others.end());
   for (const auto& [n, s] : held_) {
-    if (s.decoding) all.emplace_back(n, s.written + Tokens(1));
+    if (s.decoding && s.cohort == cohort) all.emplace_back(n, s.written + Tokens(1));
   }
   std::ranges::sort(all, {}, [&](const auto& growth) { return held_[growth.first].order; });
   const std::unique_ptr<NaiveMemory> before = clone();

@@ -16,6 +16,7 @@ struct Sequence {
   kv::SequenceNeed need;
   Tokens written;
   bool decoding = false;
+  CohortId cohort{};        // while it decodes
   std::uint64_t order = 0;  // of admission
 };
 
@@ -27,8 +28,8 @@ class NaiveMemory {
   bool admit(std::uint32_t n, const kv::SequenceNeed& need, Tokens first);
   bool grow(std::uint32_t n, Tokens total);
   void release(std::uint32_t n);
-  // All decoding sequences by one token and `others` to their totals, in order of admission, or nobody.
-  bool grow_decoding(const std::map<std::uint32_t, Tokens>& others);
+  // All decoding sequences of the cohort by one token and `others` to their totals, in order of admission, or nobody.
+  bool grow_decoding(CohortId cohort, const std::map<std::uint32_t, Tokens>& others);
   virtual void forget(std::uint32_t /*n*/) {}
   void clear_refusal() { external_ = false; }
 

@@ -1,5 +1,7 @@
 #include "sim/kv/allocator/allocator.h"
 
+#include <utility>
+
 namespace blockyard::kv {
 
 Allocator::State& Allocator::state(SequenceId id) {
@@ -19,7 +21,7 @@ Grant Allocator::admit(SequenceId id, const SequenceNeed& need, Tokens first) {
   refused_although_free_ = false;
   const Grant grant = do_admit(id, need, first);
   if (grant == Grant::granted) {
-    states_[index_of(id)] = {first, -1, true};
+    states_[index_of(id)] = {first, -1, CohortId{}, true};
     total_written_ += first;
     tell(MemoryOperation::admit, id, first);
   } else if (refused_although_free_) {
@@ -73,12 +75,21 @@ void Allocator::do_shrink(SequenceId id, Tokens from, Tokens to) {
   CHECK_LAW(from == to, "sequence {} cannot shrink from {} to {} here", index_of(id), from.count(), to.count());
 }
 
+void Allocator::turn(CohortId cohort) {
+  CHECK_LAW(decodes_by_turns() || cohort == CohortId{}, "cohort {} of a strategy with one", index_of(cohort));
+  turn_ = cohort;
+  if (index_of(cohort) < cohorts_.size()) return;
+  cohorts_.resize(index_of(cohort) + 1);
+  set_cohorts(cohorts_.size());
+}
+
 void Allocator::start_decoding(SequenceId id) {
   State& s = state(id);
   CHECK_LAW(s.since < 0, "sequence {} decodes already", index_of(id));
   do_start_decoding(id, s.written);
-  s.since = decode_steps_;
-  ++decoding_;
+  s.since = decode_steps();
+  s.cohort = turn_;
+  ++cohorts_[index_of(turn_)].members;
 }
 
 void Allocator::stop_decoding(SequenceId id) {
@@ -86,15 +97,18 @@ void Allocator::stop_decoding(SequenceId id) {
   CHECK_LAW(s.since >= 0, "sequence {} does not decode", index_of(id));
   s.written = written_now(s);
   s.since = -1;
+  const CohortId turn = std::exchange(turn_, s.cohort);
   do_stop_decoding(id, s.written);
-  --decoding_;
+  --cohorts_[index_of(turn_)].members;
+  turn_ = turn;
 }
 
 Grant Allocator::grow_decoding(std::span<const Growth> others) {
   const Grant grant = do_grow_decoding(others);
   if (grant == Grant::no_space) return grant;
-  total_written_ += Tokens(decoding_);
-  ++decode_steps_;
+  Cohort& cohort = cohorts_[index_of(turn_)];
+  total_written_ += Tokens(cohort.members);
+  ++cohort.steps;
   for (const Growth& growth : others) {
     State& s = state(growth.id);
     CHECK_LAW(s.since < 0 && growth.total >= s.written, "sequence {}: grow to {} from {}", index_of(growth.id),

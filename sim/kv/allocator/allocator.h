@@ -3,13 +3,15 @@
 // A sequence is admitted with its first tokens, grows, and is released. admit and grow are all or nothing: on no_space
 // nothing has changed. Decoding sequences grow by one token a step, all together: between start_decoding and
 // stop_decoding their written count follows from the number of grow_decoding calls, so that a decode step costs O(1)
-// however many sequences decode.
+// however many sequences decode. Where several batches are under way at once, those that decode form several cohorts,
+// which grow by turns.
 //
 // Laws: partition().total() == capacity() after every call; nothing is held by two sequences; release gives back all
 // that admit and grow took; the same calls give the same layout. Demand and availability are counted in grains, the
 // smallest piece a strategy hands out (a block, a slot). Costs: every call O(1) unless the strategy says otherwise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -69,8 +71,13 @@ class Allocator : public Memory {
   // holds any more are free. To be called once a step, before it is planned. Gives the blocks freed.
   virtual Blocks choose_parents() { return Blocks(0); }
 
+  // The cohort whose turn it is: start_decoding, grow_decoding and decode_demand speak of it. Without a turn there is
+  // one cohort, which is all that strategies know that do not decode_by_turns().
+  void turn(CohortId cohort);
+  [[nodiscard]] virtual bool decodes_by_turns() const { return false; }
+
   void start_decoding(SequenceId id);
-  void stop_decoding(SequenceId id);
+  void stop_decoding(SequenceId id);  // in whatever cohort it is
   // All decoding sequences grow by one token, and each of `others` (in order of admission, none of them decoding) to
   // its total.
   // Where order_decides(), it leaves the memory as growths one by one, in order of admission, would, or is refused.
@@ -101,7 +108,6 @@ class Allocator : public Memory {
   [[nodiscard]] Tokens written(SequenceId id) const;
   // Sum of what the sequences have written; a token shared by two counts twice.
   [[nodiscard]] Tokens total_written() const { return total_written_; }
-  [[nodiscard]] std::int64_t decoding() const { return decoding_; }
 
  protected:
   // The strategy's part. `from` is what the sequence has written so far.
@@ -112,26 +118,35 @@ class Allocator : public Memory {
   virtual void do_start_decoding(SequenceId id, Tokens written) = 0;
   virtual void do_stop_decoding(SequenceId id, Tokens written) = 0;
   virtual Grant do_grow_decoding(std::span<const Growth> others) = 0;
+  // From now on there are so many cohorts.
+  virtual void set_cohorts(std::size_t /*cohorts*/) {}
 
   void set_refused_although_free() { refused_although_free_ = true; }
-  [[nodiscard]] std::int64_t decode_steps() const { return decode_steps_; }
+  // The cohort of the call in hand, and the growths of it so far.
+  [[nodiscard]] CohortId cohort() const { return turn_; }
+  [[nodiscard]] std::int64_t decode_steps() const { return cohorts_[index_of(turn_)].steps; }
 
  private:
   struct State {
     Tokens written;           // while decoding: at start_decoding
-    std::int64_t since = -1;  // decode_steps_ at start_decoding, -1 = not decoding
+    std::int64_t since = -1;  // its cohort's steps at start_decoding, -1 = not decoding
+    CohortId cohort{};
     bool open = false;
+  };
+  struct Cohort {
+    std::int64_t steps = 0;
+    std::int64_t members = 0;
   };
 
   State& state(SequenceId id);
   [[nodiscard]] Tokens written_now(const State& s) const {
-    return s.since < 0 ? s.written : s.written + Tokens(decode_steps_ - s.since);
+    return s.since < 0 ? s.written : s.written + Tokens(cohorts_[index_of(s.cohort)].steps - s.since);
   }
 
   Tokens capacity_;
   Tokens total_written_;
-  std::int64_t decode_steps_ = 0;
-  std::int64_t decoding_ = 0;
+  CohortId turn_{};
+  std::vector<Cohort> cohorts_{1};
   bool refused_although_free_ = false;
   SequenceId refused_ = SequenceId::none;  // the last one so refused
   std::vector<State> states_;

@@ -47,7 +47,7 @@ std::int64_t Contiguous::demand(SequenceId id, Tokens total) const {
 
 std::int64_t Contiguous::decode_demand() const {
   std::int64_t sum = 0;
-  due_.for_each_due(decode_steps(), [&](const DueQueue::Entry& entry) {
+  due_.for_each_due(cohort(), decode_steps(), [&](const DueQueue::Entry& entry) {
     sum += demand(entry.id, held_[index_of(entry.id)].reservation + Tokens(1));
   });
   return sum;
@@ -133,7 +133,7 @@ void Contiguous::undo(const Move& move) {
 
 void Contiguous::collect_moves(std::span<const Growth> others) {
   moving_.clear();
-  due_.for_each_due(decode_steps(), [&](const DueQueue::Entry& entry) {
+  due_.for_each_due(cohort(), decode_steps(), [&](const DueQueue::Entry& entry) {
     moving_.push_back({entry.order, entry.id, held_[index_of(entry.id)].reservation + Tokens(1), {}, {}});
   });
   for (const Growth& growth : others) {
@@ -158,9 +158,9 @@ Grant Contiguous::do_grow_decoding(std::span<const Growth> others) {
   for (const Move& moved : moving_) {
     Held& held = held_[index_of(moved.id)];
     if (held.due != decode_steps()) continue;  // one of `others`
-    due_.remove({held.due, held.order, moved.id});
+    due_.remove(cohort(), {held.due, held.order, moved.id});
     held.due += (held.reservation - moved.reservation).count();
-    due_.add({held.due, held.order, moved.id});
+    due_.add(cohort(), {held.due, held.order, moved.id});
   }
   return Grant::granted;
 }
@@ -169,14 +169,14 @@ void Contiguous::do_start_decoding(SequenceId id, Tokens written) {
   if (!grows()) return;
   Held& held = held_[index_of(id)];
   held.due = decode_steps() + (held.reservation - written).count();
-  due_.add({held.due, held.order, id});
+  due_.add(cohort(), {held.due, held.order, id});
 }
 
 void Contiguous::do_stop_decoding(SequenceId id, Tokens written) {
   Held& held = held_[index_of(id)];
   CHECK_LAW(written <= held.true_end, "sequence {} wrote {} tokens, its true end is {}", index_of(id), written.count(),
             held.true_end.count());
-  if (grows()) due_.remove({held.due, held.order, id});
+  if (grows()) due_.remove(cohort(), {held.due, held.order, id});
   held.due = -1;
 }
 

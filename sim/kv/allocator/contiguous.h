@@ -37,6 +37,7 @@ class Contiguous final : public Allocator {
   [[nodiscard]] bool admission_changed(SequenceId /*id*/) const override { return moves_ != moves_at_refusal_; }
   void forget(SequenceId id) override;
   [[nodiscard]] bool order_decides() const override { return grows(); }
+  [[nodiscard]] bool decodes_by_turns() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
@@ -77,6 +78,7 @@ class Contiguous final : public Allocator {
   void do_start_decoding(SequenceId id, Tokens written) override;
   void do_stop_decoding(SequenceId id, Tokens written) override;
   Grant do_grow_decoding(std::span<const Growth> others) override;
+  void set_cohorts(std::size_t cohorts) override { due_.set_cohorts(cohorts); }
 
   void hold(Held& held, Region region, Tokens reservation);
   void let_go(Held& held);

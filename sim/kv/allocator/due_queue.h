@@ -1,10 +1,11 @@
-// Decoding sequences by the step in which they will need more memory, so that a step asks nobody else. A step is
-// counted by the calls of grow_decoding; of one step the sequences come in order of admission. Cost: O(log n) to add
-// and to remove, O(1) a sequence that is due; nothing is allocated once warm.
+// Decoding sequences by the step in which they will need more memory, so that a step asks nobody else. Each cohort has
+// a queue of its own; its steps are counted by its calls of grow_decoding, and of one step the sequences come in order
+// of admission. Cost: O(log n) to add and to remove, O(1) a sequence that is due; nothing is allocated once warm.
 #pragma once
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <set>
@@ -26,14 +27,20 @@ class DueQueue {
     auto operator<=>(const Entry&) const = default;
   };
 
-  void add(const Entry& entry) { entries_.insert(entry); }
-  void remove(const Entry& entry) {
-    CHECK_LAW(entries_.erase(entry) == 1, "sequence {} is not due in step {}", index_of(entry.id), entry.step);
+  DueQueue() { set_cohorts(1); }
+  void set_cohorts(std::size_t cohorts) {
+    while (cohorts_.size() < cohorts) cohorts_.emplace_back(&pool_);
+  }
+
+  void add(CohortId cohort, const Entry& entry) { cohorts_[index_of(cohort)].insert(entry); }
+  void remove(CohortId cohort, const Entry& entry) {
+    CHECK_LAW(cohorts_[index_of(cohort)].erase(entry) == 1, "sequence {} is not due in step {}", index_of(entry.id),
+              entry.step);
   }
   // Calls work(entry) for each that is due in `step`, in order; none may be due before.
   template <class Work>
-  void for_each_due(std::int64_t step, Work work) const {
-    for (const Entry& entry : entries_) {
+  void for_each_due(CohortId cohort, std::int64_t step, Work work) const {
+    for (const Entry& entry : cohorts_[index_of(cohort)]) {
       CHECK_LAW(entry.step >= step, "sequence {} was due in step {}", index_of(entry.id), entry.step);
       if (entry.step > step) return;
       work(entry);
@@ -42,7 +49,7 @@ class DueQueue {
 
  private:
   std::pmr::unsynchronized_pool_resource pool_;  // keeps the nodes for the next entries
-  std::pmr::set<Entry> entries_{&pool_};
+  std::vector<std::pmr::set<Entry>> cohorts_;
 };
 
 // A sequence that grows in a step, from what it has written.
@@ -53,13 +60,13 @@ struct Growing {
   Tokens to;
 };
 
-// Into `growing`, in order of admission: the sequences due in `step`, by one token each, and those of `others` that
-// grow, to their totals. order(id) and written(id) are asked of each.
+// Into `growing`, in order of admission: the sequences of the cohort due in `step`, by one token each, and those of
+// `others` that grow, to their totals. order(id) and written(id) are asked of each.
 template <class Order, class Written>
-void gather_growing(const DueQueue& due, std::int64_t step, std::span<const Growth> others, Order order,
-                    Written written, std::vector<Growing>& growing) {
+void gather_growing(const DueQueue& due, CohortId cohort, std::int64_t step, std::span<const Growth> others,
+                    Order order, Written written, std::vector<Growing>& growing) {
   growing.clear();
-  due.for_each_due(step, [&](const DueQueue::Entry& entry) {
+  due.for_each_due(cohort, step, [&](const DueQueue::Entry& entry) {
     const Tokens from = written(entry.id);
     growing.push_back({entry.order, entry.id, from, from + Tokens(1)});
   });

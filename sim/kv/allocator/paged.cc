@@ -7,7 +7,7 @@ Paged::Paged(Blocks blocks, Tokens block_size)
       block_size_(block_size),
       total_(blocks),
       free_(blocks),
-      buckets_(static_cast<std::size_t>(block_size.count())) {}
+      decoding_(1, Counts(block_size)) {}
 
 std::string Paged::why_never(const SequenceNeed& need) const {
   const Blocks blocks = blocks_for(need.true_end, block_size_);
@@ -53,10 +53,10 @@ void Paged::do_shrink(SequenceId /*id*/, Tokens from, Tokens to) {
 }
 
 Grant Paged::do_grow_decoding(std::span<const Growth> others) {
-  Blocks n(buckets_[cursor_]);
+  Blocks n(decode_demand());
   for (const Growth& growth : others) n += Blocks(demand(growth.id, growth.total));
   const Grant grant = take(n);
-  if (grant == Grant::granted) cursor_ = cursor_ == 0 ? buckets_.size() - 1 : cursor_ - 1;
+  if (grant == Grant::granted) decoding_[index_of(cohort())].advance();
   return grant;
 }
 

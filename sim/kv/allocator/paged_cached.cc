@@ -12,7 +12,7 @@ PagedCached::PagedCached(Blocks blocks, Tokens block_size, bool caching, Content
       contents_(contents),
       pool_(blocks),
       tree_(block_size),
-      buckets_(static_cast<std::size_t>(block_size.count())),
+      decoding_(1, Members(block_size)),
       until_look_(blocks.count()),
       users_(caching ? static_cast<std::size_t>(blocks.count()) : 0) {
   CHECK_LAW(!caching || contents != nullptr, "a prefix cache of {} blocks without contents", blocks.count());
@@ -132,7 +132,7 @@ void PagedCached::forget(SequenceId id) {
   held.missing = kNoNode;
 }
 
-std::int64_t PagedCached::decode_demand() const { return static_cast<std::int64_t>(buckets_[cursor_].size()); }
+std::int64_t PagedCached::decode_demand() const { return std::ssize(decoding_[index_of(cohort())].taking()); }
 
 std::int64_t PagedCached::demand(SequenceId id, Tokens total) const {
   const Held& held = held_[index_of(id)];
@@ -387,14 +387,14 @@ void PagedCached::give_back_table(Held& held) {
 }
 
 void PagedCached::do_start_decoding(SequenceId id, Tokens written) {
-  std::vector<SequenceId>& members = bucket(written);
+  std::vector<SequenceId>& members = decoding_[index_of(cohort())].of(written);
   auto at = members.end();
   while (at != members.begin() && held_[index_of(*std::prev(at))].order > held_[index_of(id)].order) --at;
   members.insert(at, id);
 }
 
 void PagedCached::do_stop_decoding(SequenceId id, Tokens written) {
-  std::vector<SequenceId>& members = bucket(written);
+  std::vector<SequenceId>& members = decoding_[index_of(cohort())].of(written);
   const auto found = std::find(members.begin(), members.end(), id);
   CHECK_LAW(found != members.end(), "sequence {} is not in its bucket", index_of(id));
   members.erase(found);
@@ -407,9 +407,9 @@ Grant PagedCached::do_grow_decoding(std::span<const Growth> others) {
   for (const Growth& growth : others) blocks += demand(growth.id, growth.total);
   if (blocks > available()) return Grant::no_space;
 
-  const std::vector<SequenceId>& takers = buckets_[cursor_];
-  const std::size_t filling = (cursor_ + buckets_.size() - 1) % buckets_.size();
-  const std::vector<SequenceId>& publishers = buckets_[filling];
+  Members& members = decoding_[index_of(cohort())];
+  const std::vector<SequenceId>& takers = members.taking();
+  const std::vector<SequenceId>& publishers = members.filling();
   const auto order = [&](SequenceId id) { return held_[index_of(id)].order; };
   auto take = takers.begin();
   auto fill = publishers.begin();
@@ -432,7 +432,7 @@ Grant PagedCached::do_grow_decoding(std::span<const Growth> others) {
     reach(growth.id, growth.total);
   }
   run_until(UINT64_MAX);
-  cursor_ = filling;
+  members.advance();
   return Grant::granted;
 }
 

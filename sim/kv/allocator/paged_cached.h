@@ -5,7 +5,7 @@
 // `caching` off, the same order without any sharing.
 //
 // Cost: O(1) a block taken, published, shared or freed; find_prefix O(blocks found). Decoding sequences stand in
-// buckets by (written mod block_size): one bucket takes blocks in a step, its neighbour publishes those that are full.
+// buckets (decode_buckets.h): one bucket takes blocks in a step, its neighbour publishes those that are full.
 // Under an eviction policy other than the engine's own order, idle blocks with a content wait with the policy and not
 // in the queue; room is made of the queue's blocks first, and a block whose content is known already is not published
 // twice. With tiers below the GPU (tiers/lower_tiers.h) find_prefix looks on there where the GPU's blocks end; what an
@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "sim/kv/allocator/allocator.h"
+#include "sim/kv/allocator/decode_buckets.h"
 #include "sim/kv/block_pool.h"
 #include "sim/kv/content.h"
 #include "sim/kv/prefix/content_tree.h"
@@ -55,6 +56,7 @@ class PagedCached final : public Allocator {
   [[nodiscard]] bool order_decides() const override { return idle_ != nullptr; }
   void forget(SequenceId id) override;
   bool remember(const Content& content, const ContentOrigin& origin) override;
+  [[nodiscard]] bool decodes_by_turns() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
@@ -117,6 +119,9 @@ class PagedCached final : public Allocator {
   void do_start_decoding(SequenceId id, Tokens written) override;
   void do_stop_decoding(SequenceId id, Tokens written) override;
   Grant do_grow_decoding(std::span<const Growth> others) override;
+  void set_cohorts(std::size_t cohorts) override { decoding_.resize(cohorts, Members(block_size_)); }
+
+  using Members = DecodeBuckets<std::vector<SequenceId>>;  // each in order of admission
 
   // Who used a block last, while it holds a content.
   struct User {
@@ -148,9 +153,6 @@ class PagedCached final : public Allocator {
   void publish(Held& held, Tokens total);
   void take_one(SequenceId id) { extend(held_[index_of(id)], 1); }
   void publish_one(SequenceId id);
-  [[nodiscard]] std::vector<SequenceId>& bucket(Tokens written) {
-    return buckets_[(static_cast<std::size_t>(written.count()) + cursor_) % buckets_.size()];
-  }
 
   Tokens block_size_;
   bool caching_;
@@ -159,12 +161,11 @@ class PagedCached final : public Allocator {
   ContentTree tree_;
   PrefixWatch watch_;
   std::vector<Held> held_;
-  std::vector<std::vector<SequenceId>> buckets_;  // each in order of admission
-  std::size_t cursor_ = 0;                        // (-decode steps) mod block_size
-  std::uint64_t admissions_ = 0;                  // so far
-  std::int64_t lookups_ = 0;                      // of them, those that looked for a prefix
-  std::int64_t table_blocks_ = 0;                 // sum of the tables' sizes; a shared block counts once a table
-  std::int64_t cached_ = 0;                       // free blocks with a content
+  std::vector<Members> decoding_;  // by cohort
+  std::uint64_t admissions_ = 0;   // so far
+  std::int64_t lookups_ = 0;       // of them, those that looked for a prefix
+  std::int64_t table_blocks_ = 0;  // sum of the tables' sizes; a shared block counts once a table
+  std::int64_t cached_ = 0;        // free blocks with a content
   std::int64_t evictions_ = 0;
   std::int64_t until_look_;  // evictions until stranded blocks are counted again
   std::vector<User> users_;  // by block

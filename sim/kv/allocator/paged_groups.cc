@@ -216,7 +216,7 @@ std::int64_t PagedGroups::demand(SequenceId id, Tokens total) const {
 
 std::int64_t PagedGroups::decode_demand() const {
   std::int64_t sum = 0;
-  due_.for_each_due(decode_steps(),
+  due_.for_each_due(cohort(), decode_steps(),
                     [&](const DueQueue::Entry& entry) { sum += demand(entry.id, written(entry.id) + Tokens(1)); });
   return sum;
 }
@@ -401,19 +401,19 @@ void PagedGroups::schedule(SequenceId id, Tokens written) {
     overdue = overdue || freed_at(tables_[t].one, written) > held.rows[t].gone;
   }
   held.due = decode_steps() + (overdue ? 0 : (next_change(written) - written).count());
-  due_.add({held.due, held.order, id});
+  due_.add(cohort(), {held.due, held.order, id});
 }
 
 void PagedGroups::do_stop_decoding(SequenceId id, Tokens /*written*/) {
   Held& held = held_[index_of(id)];
-  due_.remove({held.due, held.order, id});
+  due_.remove(cohort(), {held.due, held.order, id});
   held.due = -1;
 }
 
 // One after the other, in order of admission: what one frees the next may take.
 Grant PagedGroups::do_grow_decoding(std::span<const Growth> others) {
   gather_growing(
-      due_, decode_steps(), others, [this](SequenceId id) { return held_[index_of(id)].order; },
+      due_, cohort(), decode_steps(), others, [this](SequenceId id) { return held_[index_of(id)].order; },
       [this](SequenceId id) { return written(id); }, growing_);
   std::int64_t free = available();
   for (const Growing& g : growing_) {
@@ -424,9 +424,9 @@ Grant PagedGroups::do_grow_decoding(std::span<const Growth> others) {
     Held& held = held_[index_of(g.id)];
     reach(held, g.from, g.to);
     if (held.due < 0) continue;  // one of `others`
-    due_.remove({held.due, held.order, g.id});
+    due_.remove(cohort(), {held.due, held.order, g.id});
     held.due += (next_change(g.to) - g.from).count();
-    due_.add({held.due, held.order, g.id});
+    due_.add(cohort(), {held.due, held.order, g.id});
   }
   return Grant::granted;
 }

@@ -48,6 +48,7 @@ class PagedGroups final : public Allocator {
   [[nodiscard]] bool order_decides() const override { return true; }
   void forget(SequenceId id) override;
   bool remember(const Content& content, const ContentOrigin& origin) override;
+  [[nodiscard]] bool decodes_by_turns() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId id, const SequenceNeed& need, Tokens first) const override;
@@ -132,6 +133,7 @@ class PagedGroups final : public Allocator {
   void do_start_decoding(SequenceId id, Tokens written) override { schedule(id, written); }
   void do_stop_decoding(SequenceId id, Tokens written) override;
   Grant do_grow_decoding(std::span<const Growth> others) override;
+  void set_cohorts(std::size_t cohorts) override { due_.set_cohorts(cohorts); }
 
   Tokens block_size_;
   std::int64_t block_pieces_;

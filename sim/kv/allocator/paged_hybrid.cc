@@ -65,7 +65,7 @@ std::int64_t PagedHybrid::demand(SequenceId id, Tokens total) const {
 
 std::int64_t PagedHybrid::decode_demand() const {
   std::int64_t sum = 0;
-  due_.for_each_due(decode_steps(),
+  due_.for_each_due(cohort(), decode_steps(),
                     [&](const DueQueue::Entry& entry) { sum += demand(entry.id, written(entry.id) + Tokens(1)); });
   return sum;
 }
@@ -118,21 +118,21 @@ void PagedHybrid::schedule(SequenceId id, Tokens written) {
     return freed_at(kind.tables, written) > freed_at(kind.tables, held.moved);
   });
   held.due = decode_steps() + (overdue ? 0 : (next_change(written) - written).count());
-  due_.add({held.due, held.order, id});
+  due_.add(cohort(), {held.due, held.order, id});
 }
 
 void PagedHybrid::do_start_decoding(SequenceId id, Tokens written) { schedule(id, written); }
 
 void PagedHybrid::do_stop_decoding(SequenceId id, Tokens /*written*/) {
   Held& held = held_[index_of(id)];
-  due_.remove({held.due, held.order, id});
+  due_.remove(cohort(), {held.due, held.order, id});
   held.due = -1;
 }
 
 // One after the other, in order of admission: what one frees the next may take.
 Grant PagedHybrid::do_grow_decoding(std::span<const Growth> others) {
   gather_growing(
-      due_, decode_steps(), others, [this](SequenceId id) { return held_[index_of(id)].order; },
+      due_, cohort(), decode_steps(), others, [this](SequenceId id) { return held_[index_of(id)].order; },
       [this](SequenceId id) { return written(id); }, growing_);
   std::int64_t free = free_.count();
   for (const Growing& g : growing_) {
@@ -143,9 +143,9 @@ Grant PagedHybrid::do_grow_decoding(std::span<const Growth> others) {
     Held& held = held_[index_of(g.id)];
     change(held, g.from, g.to);
     if (held.due < 0) continue;  // one of `others`
-    due_.remove({held.due, held.order, g.id});
+    due_.remove(cohort(), {held.due, held.order, g.id});
     held.due += (next_change(g.to) - g.from).count();
-    due_.add({held.due, held.order, g.id});
+    due_.add(cohort(), {held.due, held.order, g.id});
   }
   return Grant::granted;
 }

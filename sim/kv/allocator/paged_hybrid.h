@@ -27,6 +27,7 @@ class PagedHybrid final : public Allocator {
   // A refused admission may find room that a window has left behind.
   [[nodiscard]] bool admission_changed(SequenceId /*id*/) const override { return windows_moved_ != moved_at_refusal_; }
   [[nodiscard]] bool order_decides() const override { return true; }
+  [[nodiscard]] bool decodes_by_turns() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& /*need*/,
@@ -65,6 +66,7 @@ class PagedHybrid final : public Allocator {
   void do_start_decoding(SequenceId id, Tokens written) override;
   void do_stop_decoding(SequenceId id, Tokens written) override;
   Grant do_grow_decoding(std::span<const Growth> others) override;
+  void set_cohorts(std::size_t cohorts) override { due_.set_cohorts(cohorts); }
 
   std::vector<Kind> kinds_;
   std::int64_t block_pieces_;

@@ -25,7 +25,7 @@ std::int64_t Virtual::demand(SequenceId id, Tokens total) const {
 
 std::int64_t Virtual::decode_demand() const {
   std::int64_t sum = 0;
-  due_.for_each_due(decode_steps(),
+  due_.for_each_due(cohort(), decode_steps(),
                     [&](const DueQueue::Entry& entry) { sum += demand(entry.id, row_of(entry.id).used + Tokens(1)); });
   return sum;
 }
@@ -135,12 +135,12 @@ void Virtual::do_release(SequenceId id, Tokens /*written*/) {
 void Virtual::do_start_decoding(SequenceId id, Tokens written) {
   Held& held = held_[index_of(id)];
   held.due = decode_steps() + (rows_[held.row].used - written).count();
-  due_.add({held.due, held.order, id});
+  due_.add(cohort(), {held.due, held.order, id});
 }
 
 void Virtual::do_stop_decoding(SequenceId id, Tokens /*written*/) {
   Held& held = held_[index_of(id)];
-  due_.remove({held.due, held.order, id});
+  due_.remove(cohort(), {held.due, held.order, id});
   held.due = -1;
 }
 
@@ -152,7 +152,7 @@ Grant Virtual::do_grow_decoding(std::span<const Growth> others) {
     if (more > 0) growing_.push_back({held_[index_of(id)].order, {id, total}});
     pages += more;
   };
-  due_.for_each_due(decode_steps(),
+  due_.for_each_due(cohort(), decode_steps(),
                     [&](const DueQueue::Entry& entry) { grows(entry.id, row_of(entry.id).used + Tokens(1)); });
   for (const Growth& growth : others) grows(growth.id, growth.total);
   if (pages > available()) return Grant::no_space;
@@ -162,9 +162,9 @@ Grant Virtual::do_grow_decoding(std::span<const Growth> others) {
     const Tokens before = rows_[held.row].used;
     use(held.row, growth.total);
     if (held.due < 0) continue;  // one of `others`
-    due_.remove({held.due, held.order, growth.id});
+    due_.remove(cohort(), {held.due, held.order, growth.id});
     held.due += (rows_[held.row].used - before).count();
-    due_.add({held.due, held.order, growth.id});
+    due_.add(cohort(), {held.due, held.order, growth.id});
   }
   return Grant::granted;
 }

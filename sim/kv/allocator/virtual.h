@@ -32,6 +32,7 @@ class Virtual final : public Allocator {
 
   [[nodiscard]] std::string why_never(const SequenceNeed& need) const override;
   [[nodiscard]] bool order_decides() const override { return true; }
+  [[nodiscard]] bool decodes_by_turns() const override { return true; }
   [[nodiscard]] std::int64_t decode_demand() const override;
   [[nodiscard]] std::int64_t demand(SequenceId id, Tokens total) const override;
   [[nodiscard]] std::int64_t admission_demand(SequenceId /*id*/, const SequenceNeed& /*need*/,
@@ -68,6 +69,7 @@ class Virtual final : public Allocator {
   void do_start_decoding(SequenceId id, Tokens written) override;
   void do_stop_decoding(SequenceId id, Tokens written) override;
   Grant do_grow_decoding(std::span<const Growth> others) override;
+  void set_cohorts(std::size_t cohorts) override { due_.set_cohorts(cohorts); }
 
   [[nodiscard]] RowId row_for(Tokens prompt);
   void use(RowId row, Tokens tokens);

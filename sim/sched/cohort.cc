@@ -1,4 +1,4 @@
-#include "sim/sched/running_set.h"
+#include "sim/sched/cohort.h"
 
 #include <algorithm>
 #include <iterator>
@@ -12,35 +12,14 @@ constexpr std::size_t kWheelCells = 4096;
 constexpr std::int64_t kStale = 64;
 }  // namespace
 
-RunningSet::RunningSet(SequenceTable& table) : table_(&table), wheel_(kWheelCells, SequenceId::none) {}
+Cohort::Cohort(SequenceTable& table, CohortId id) : table_(&table), id_(id), wheel_(kWheelCells, SequenceId::none) {}
 
-void RunningSet::append(SequenceId id) {
+void Cohort::join(SequenceId id) {
   Sequence& s = (*table_)[id];
-  s.order = appended_++;
-  s.previous = last_;
-  s.next = SequenceId::none;
-  s.seated = true;
-  (last_ == SequenceId::none ? first_ : (*table_)[last_].next) = id;
-  last_ = id;
-  ++size_;
-  seats_ += s.width;
-}
-
-void RunningSet::remove(SequenceId id) {
-  Sequence& s = (*table_)[id];
-  CHECK_LAW(!s.in_cohort, "sequence {} leaves the running list before the cohort", index_of(id));
-  (s.previous == SequenceId::none ? first_ : (*table_)[s.previous].next) = s.next;
-  (s.next == SequenceId::none ? last_ : (*table_)[s.next].previous) = s.previous;
-  s.seated = false;
-  --size_;
-  seats_ -= s.width;
-}
-
-void RunningSet::join(SequenceId id) {
-  Sequence& s = (*table_)[id];
-  CHECK_LAW(!s.in_cohort && s.decodes_next() && s.generated < s.output, "sequence {} joins: {} of {} generated",
-            index_of(id), s.generated.count(), s.output.count());
+  CHECK_LAW(!s.in_cohort && !under_way_ && s.decodes_next() && s.generated < s.output,
+            "sequence {} joins: {} of {} generated", index_of(id), s.generated.count(), s.output.count());
   s.in_cohort = true;
+  s.cohort = id_;
   s.joined_step = steps_;
   s.finish_step = steps_ + (s.output - s.generated).count();
   SequenceId& head = wheel_[cell(s.finish_step)];
@@ -56,28 +35,28 @@ void RunningSet::join(SequenceId id) {
   }
   joined_.push_back({s.computed.count() - steps_, id, s.joined_as});
   std::push_heap(joined_.begin(), joined_.end());
-  cohort_size_ += s.width;
+  size_ += s.width;
   sum_context_ += s.width * s.computed.count();
   sum_context_squares_ += s.width * s.computed.count() * s.computed.count();
 }
 
-void RunningSet::leave(SequenceId id) {
+void Cohort::leave(SequenceId id) {
   Sequence& s = (*table_)[id];
-  CHECK_LAW(s.in_cohort, "sequence {} is not in the cohort", index_of(id));
+  CHECK_LAW(s.in_cohort && s.cohort == id_, "sequence {} is not in the cohort {}", index_of(id), index_of(id_));
   const Tokens since = progress(id);
   s.in_cohort = false;
   --members_;
   s.computed += since;
-  s.generated += since;
+  s.generated += since - Tokens(under_way_ ? 1 : 0);
   (s.wheel_previous == SequenceId::none ? wheel_[cell(s.finish_step)] : (*table_)[s.wheel_previous].wheel_next) =
       s.wheel_next;
   if (s.wheel_next != SequenceId::none) (*table_)[s.wheel_next].wheel_previous = s.wheel_previous;
-  cohort_size_ -= s.width;
+  size_ -= s.width;
   sum_context_ -= s.width * s.computed.count();
   sum_context_squares_ -= s.width * s.computed.count() * s.computed.count();
 }
 
-std::int64_t RunningSet::longest_context() {
+std::int64_t Cohort::longest_context() {
   while (!joined_.empty() && !is_member(joined_.front())) {
     std::pop_heap(joined_.begin(), joined_.end());
     joined_.pop_back();
@@ -85,14 +64,14 @@ std::int64_t RunningSet::longest_context() {
   return joined_.empty() ? 0 : joined_.front().context + steps_;
 }
 
-bool RunningSet::finishes_next() const {
+bool Cohort::finishes_next() const {
   for (SequenceId id = wheel_[cell(steps_ + 1)]; id != SequenceId::none; id = (*table_)[id].wheel_next) {
     if ((*table_)[id].finish_step == steps_ + 1) return true;
   }
   return false;
 }
 
-void RunningSet::collect_finished(std::vector<SequenceId>& out) const {
+void Cohort::collect_finished(std::vector<SequenceId>& out) const {
   for (SequenceId id = wheel_[cell(steps_)]; id != SequenceId::none; id = (*table_)[id].wheel_next) {
     if ((*table_)[id].finish_step == steps_) out.push_back(id);
   }
