@@ -154,5 +154,45 @@ TEST_CASE("a preempted request waits, computes again, and is skipped") {
   CHECK(s.ledger.of_finished().groups[3].mean_s == 0.025);
 }
 
+TEST_CASE("in a pipeline a cohort's members are charged as each by itself would be") {
+  // Two stages. Batches of requests 0 and 1 pass from 0 to 20, 20 to 45 and 45 to 70 ms; request 0 stands in a cohort
+  // from its first token on, request 1 by itself. At 50 ms both are preempted, their batch under way.
+  TimeLedger ledger;
+  ledger.keep_rows();
+  ledger.charge_by_batch();
+  for (const RecordId request : {id(0), id(1)}) ledger.queued(request);
+  ledger.step_begins(ms(0), {});
+  for (const RecordId request : {id(0), id(1)}) {
+    ledger.admitted(request, ms(0), ms(0));
+    ledger.worked(request, ms(0), ms(20), ms(9), ms(1));
+    ledger.first_token(request, ms(20));
+  }
+  const CohortId cohort{3};
+  ledger.joins(id(0), ms(20), cohort);
+  ledger.step_begins(ms(20), {});
+  ledger.decodes_by_itself(id(1));
+  ledger.cohort_worked(cohort, ms(20), ms(45), ms(14), ms(2));
+  ledger.worked(id(1), ms(20), ms(45), ms(14), ms(2));
+  ledger.step_begins(ms(45), {});
+  for (const RecordId request : {id(0), id(1)}) ledger.preempted(request, ms(50), std::nullopt);
+  ledger.cohort_worked(cohort, ms(45), ms(70), ms(14), ms(2));
+  ledger.worked(id(1), ms(45), ms(70), ms(14), ms(2));
+  for (const std::uint32_t n : {0U, 1U}) {
+    RequestRecord r;
+    r.ended = ms(70);
+    r.outcome = Outcome::finished;
+    r.stall = ms(20);
+    ledger.ended(id(n), r);
+    const TimeRow row = ledger.row(n);
+    CHECK(row[TimeBucket::prefill_own] == ms(9).count());
+    CHECK(row[TimeBucket::prefill_overhead] == ms(1).count());
+    CHECK(row[TimeBucket::prefill_interference] == ms(10).count());
+    CHECK(row[TimeBucket::decode_own] == ms(14).count());
+    CHECK(row[TimeBucket::decode_overhead] == ms(2).count());
+    CHECK(row[TimeBucket::decode_interference] == ms(9 + 5).count());
+    CHECK(row[TimeBucket::preempted_waiting] == ms(20).count());
+  }
+}
+
 }  // namespace
 }  // namespace blockyard::metrics
