@@ -118,8 +118,8 @@ class TimeLedger {
     bool by_swap = false;            // restoring: its KV comes back from the host
     bool passed_over = false;        // in a pipeline: given no token since it was charged last
     std::optional<CohortId> cohort;  // in a pipeline
-    SimTime since;         // start of the phase
-    std::int64_t own = 0;  // decode: counters then, or those of its cohort when it joined
+    SimTime since;                   // start of the phase
+    std::int64_t own = 0;            // decode: counters then, or those of its cohort when it joined
     std::int64_t overhead = 0;
     std::int64_t elsewhere = 0;  // preempted, restoring: ns since then that another bucket has
     SimTime covered;             // in a pipeline: charged until then
