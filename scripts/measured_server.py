@@ -173,11 +173,11 @@ def cache_is_off(meta):
     return told is False or (told is None and version_of(meta, lambda _: None) < [0, 8])
 
 
+PARALLEL = {"pp": "pipeline_parallel_size", "dp": "data_parallel_size"}
+
+
 def scenario_of(run, meta, folder, front_end, assume):
     """The YAML text."""
-    for key in ("dp", "pp"):
-        if (meta.get(key) or 1) > 1:
-            raise Skip(f"{key} = {meta[key]} is not simulated")
     for key in ("speculative_config", "spec_decode", "lora"):
         if meta.get(key):
             raise Skip(f"{key} is not simulated")
@@ -186,6 +186,8 @@ def scenario_of(run, meta, folder, front_end, assume):
         f"name: {run}",
         f"model: {json.dumps(model_of(meta, folder, assume))}",
         f"hardware: {{gpu: {gpu}, tensor_parallel_size: {meta.get('tp') or meta.get('num_gpus') or 1}"
+        + "".join(f", {name}: {meta[key]}" for key, name in PARALLEL.items() if (meta.get(key) or 1) > 1)
+        + (", enable_expert_parallel: true" if (meta.get("ep") or 1) > 1 else "")
         + (f", gpu_memory_utilization: {said(meta, 'gpu_memory_utilization')}" if said(meta, "gpu_memory_utilization") else "") + "}",
         f"engine: {flow(engine_of(meta, gpu, assume))}",
         f"kv_cache: {flow(kv_cache_of(meta, assume))}",
