@@ -3,6 +3,7 @@ simulated as it was run is a Skip. Nothing here is chosen for a run.
 """
 
 import json
+import math
 import re
 
 import catalogue
@@ -182,11 +183,13 @@ def scenario_of(run, meta, folder, front_end, assume):
         if meta.get(key):
             raise Skip(f"{key} is not simulated")
     gpu = gpu_of(meta, assume)
+    parallel = {name: meta.get(key) or 1 for key, name in PARALLEL.items()}
+    tp = meta.get("tp") or max(1, (meta.get("num_gpus") or 1) // math.prod(parallel.values()))
     lines = [
         f"name: {run}",
         f"model: {json.dumps(model_of(meta, folder, assume))}",
-        f"hardware: {{gpu: {gpu}, tensor_parallel_size: {meta.get('tp') or meta.get('num_gpus') or 1}"
-        + "".join(f", {name}: {meta[key]}" for key, name in PARALLEL.items() if (meta.get(key) or 1) > 1)
+        f"hardware: {{gpu: {gpu}, tensor_parallel_size: {tp}"
+        + "".join(f", {name}: {size}" for name, size in parallel.items() if size > 1)
         + (", enable_expert_parallel: true" if (meta.get("ep") or 1) > 1 else "")
         + (f", gpu_memory_utilization: {said(meta, 'gpu_memory_utilization')}" if said(meta, "gpu_memory_utilization") else "") + "}",
         f"engine: {flow(engine_of(meta, gpu, assume))}",
