@@ -340,8 +340,8 @@ void Collector::summarise_replicas(Summary& s) const {
   };
   for (ReplicaState r : of.replicas_) {
     r.settle(of.now_);
-    const double kv_use = static_cast<double>(options_.replicas) * mean(r.owned_integral) /
-                          static_cast<double>(options_.capacity_slots);
+    const double kv_use =
+        static_cast<double>(options_.replicas) * mean(r.owned_integral) / static_cast<double>(options_.capacity_slots);
     s.replicas.push_back({.output_tokens = r.output_tokens,
                           .computed_tokens = r.computed_tokens,
                           .steps = r.step_count,

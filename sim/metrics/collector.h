@@ -58,9 +58,9 @@ class Collector {
     std::vector<SloClass> slo_classes{};  // that requests name, from 1
     std::int64_t slot_bytes = 1;          // KV of one token over a whole replica
     std::int64_t capacity_slots = 0;      // of all replicas, each as much
-    SimTime gap_threshold = kNever;  // longer gaps are counted
-    Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
-    SimTime front_end = SimTime(0);  // between a client's sending and the engine's hearing of it
+    SimTime gap_threshold = kNever;       // longer gaps are counted
+    Bytes host_capacity = Bytes(0);       // of the pool that swaps go to
+    SimTime front_end = SimTime(0);       // between a client's sending and the engine's hearing of it
     SimTime window_from = SimTime(0);
     SimTime window_to = kNever;
     std::int64_t pipeline_stages = 1;
@@ -94,7 +94,9 @@ class Collector {
   void swapped_in(SwapCause cause, Blocks blocks, Bytes bytes);
   // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in
   // order.
-  void waits_on_link(std::size_t replica, SimTime from, SimTime until) { links_[replica].waited.add(now_, from, until); }
+  void waits_on_link(std::size_t replica, SimTime from, SimTime until) {
+    links_[replica].waited.add(now_, from, until);
+  }
   void copies_out(std::size_t replica, SimTime from, SimTime until) { links_[replica].out.add(now_, from, until); }
   void copies_in(std::size_t replica, SimTime from, SimTime until) { links_[replica].in.add(now_, from, until); }
   void recomputed(RecordId id, Tokens tokens);
@@ -353,11 +355,11 @@ class Collector {
   MemoryWork memory_work_;
   PipelineUse pipeline_;
   std::array<SwapTraffic, kSwapCauses> swaps_{};
-  SwapTraffic swapped_;  // sum of swaps_
-  std::vector<LinkTimes> links_;         // by replica
-  std::vector<ReplicaState> replicas_;   // none with a single one
+  SwapTraffic swapped_;                    // sum of swaps_
+  std::vector<LinkTimes> links_;           // by replica
+  std::vector<ReplicaState> replicas_;     // none with a single one
   std::vector<std::uint16_t> replica_of_;  // by request, of several replicas
-  std::vector<std::int64_t> stalls_;  // ns, in the order in which they ended
+  std::vector<std::int64_t> stalls_;       // ns, in the order in which they ended
   std::int64_t long_gaps_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t computed_tokens_ = 0;

@@ -1,6 +1,6 @@
 // What happened to whom, in the order of time, for events.csv: who headed the waiting line and what kept it out, who
-// was admitted, preempted for whom, resumed, restored, and how each ended, and in which replica. Kept only when asked for: 24 bytes an event,
-// of which there are about four a request. Law: times never go back.
+// was admitted, preempted for whom, resumed, restored, and how each ended, and in which replica. Kept only when asked
+// for: 24 bytes an event, of which there are about four a request. Law: times never go back.
 #pragma once
 
 #include <array>

@@ -45,7 +45,8 @@ void TimeLedger::make_room(std::size_t index) {
 void TimeLedger::enter_line(SimTime now) {
   // Requests come in the order of their ids.
   make_room(static_cast<std::size_t>(page_.newcomers.back()));
-  for (const RecordId id : page_.newcomers) entries_[static_cast<std::size_t>(id)] = {now, {page_.waited[0], page_.waited[1]}};
+  for (const RecordId id : page_.newcomers)
+    entries_[static_cast<std::size_t>(id)] = {now, {page_.waited[0], page_.waited[1]}};
   page_.newcomers.clear();
 }
 

@@ -12,8 +12,8 @@
 // Replicas take their steps side by side: each has a page of its own for its counters and its line, and of(replica)
 // turns to it; all that is told until the next turn is of that replica. Requests stand in the order of the whole.
 //
-// Order of calls for a step of a replica: step_begins(), then what its plan does (admitted, preempted, resumed, chunk, skipped), all
-// at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
+// Order of calls for a step of a replica: step_begins(), then what its plan does (admitted, preempted, resumed, chunk,
+// skipped), all at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
 #pragma once
 
 #include <array>

@@ -50,8 +50,7 @@ std::string requests_header(bool replicas) {
 }
 
 void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
-                    const metrics::TimeRow& time, std::string_view slo_class,
-                    std::optional<std::string_view> replica) {
+                    const metrics::TimeRow& time, std::string_view slo_class, std::optional<std::string_view> replica) {
   const bool finished = record.outcome == metrics::Outcome::finished;
   append_integer(out, request);
   out.push_back(',');

@@ -34,9 +34,8 @@ std::string replicas_text(const metrics::Summary& s) {
   table.add(std::move(head));
   for (std::size_t i = 0; i < s.replicas.size(); ++i) {
     const metrics::ReplicaFigures& r = s.replicas[i];
-    std::vector<std::string> row{fmt::format("  {}", i),        count_text(r.requests),
-                                 count_text(r.prompt_tokens),   count_text(r.output_tokens),
-                                 significant(r.mean_running),   share_text(r.kv_use)};
+    std::vector<std::string> row{fmt::format("  {}", i),      count_text(r.requests),      count_text(r.prompt_tokens),
+                                 count_text(r.output_tokens), significant(r.mean_running), share_text(r.kv_use)};
     if (cache) row.push_back(share_text(r.hit_ratio().value_or(0)));
     row.insert(row.end(), {count_text(r.preemptions), share_text(r.busy_share())});
     if (lockstep) row.push_back(share_text(r.idle_steps_share()));

@@ -29,8 +29,7 @@ std::string footnote(std::string_view text) { return wrapped(kIndent, text, kCol
 std::string heading(const metrics::Identity& identity, std::size_t replicas) {
   return wrapped("",
                  fmt::format("{}: {} on {} x {}{}, seed {}", identity.scenario, identity.model, identity.gpus,
-                             identity.gpu, replicas > 1 ? fmt::format(" in {} replicas", replicas) : "",
-                             identity.seed),
+                             identity.gpu, replicas > 1 ? fmt::format(" in {} replicas", replicas) : "", identity.seed),
                  kColumns, kIndent);
 }
 
@@ -297,8 +296,9 @@ std::string origin(const metrics::Identity& identity, std::string_view read) {
 }  // namespace
 
 std::string print_summary(const Summary& s, std::string_view read) {
-  return marks_text(s) + heading(s.identity, s.replicas.size()) + "\n" + work(s) + "\n" + latency(s) + "\n" + groups_text(s) +
-         replicas_text(s) + time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
+  return marks_text(s) + heading(s.identity, s.replicas.size()) + "\n" + work(s) + "\n" + latency(s) + "\n" +
+         groups_text(s) + replicas_text(s) + time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" +
+         memory(s) + origin(s.identity, read);
 }
 
 }  // namespace blockyard::report

@@ -114,8 +114,8 @@ EngineParts engine_parts(const Document& scenario, const Served& s, sched::Engin
     parts.tier_paths = std::move(tiers.paths);
   }
   if (ways.swaps) {
-    parts.swap_path = std::make_unique<SwapPath>(*parts.host_link, ways.block_bytes,
-                                                 kCopiesPerLayer * s.model.num_hidden_layers);
+    parts.swap_path =
+        std::make_unique<SwapPath>(*parts.host_link, ways.block_bytes, kCopiesPerLayer * s.model.num_hidden_layers);
     options.link = parts.swap_path.get();
   }
   parts.restore_cost = std::make_unique<RestoreCost>(cost, ways.longest_chunk, parts.swap_path.get());

@@ -46,11 +46,11 @@ struct Assembly {
   std::unique_ptr<Clients> clients;               // between them and the engine, where answers matter
   const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
-  std::unique_ptr<cost::CostModel> cost;  // of every replica
-  std::vector<EngineParts> engines;       // by replica, alike; at least one
-  std::unique_ptr<Router> router;         // of several
-  Blocks host_blocks;                     // of a replica, that swapped sequences go to
-  bool one_block_table = true;             // of a sequence, in which every token stays
+  std::unique_ptr<cost::CostModel> cost;          // of every replica
+  std::vector<EngineParts> engines;               // by replica, alike; at least one
+  std::unique_ptr<Router> router;                 // of several
+  Blocks host_blocks;                             // of a replica, that swapped sequences go to
+  bool one_block_table = true;                    // of a sequence, in which every token stays
   AdmissionOptions admission;
   RunLimits limits;
   ReplicaOptions replica;

@@ -128,9 +128,8 @@ void warm_cache(const Document& scenario, PromptContents& contents, std::span<kv
     while (const std::size_t count = trace->read(some)) {
       for (const workload::Request& request : std::span(some).first(count)) {
         contents.said_before(requests++, request, content);
-        const bool remembered = std::ranges::all_of(memories, [&](kv::Memory* memory) {
-          return memory->remember(content, PromptContents::origin(request));
-        });
+        const bool remembered = std::ranges::all_of(
+            memories, [&](kv::Memory* memory) { return memory->remember(content, PromptContents::origin(request)); });
         if (remembered) continue;
         errors.add(scenario.place("prefix_cache.warm"),
                    fmt::format("prefix_cache.warm: {} starts with an empty cache; expected none",

@@ -24,9 +24,9 @@ void check_replicas(const scenario::Document& scenario, const model::ModelSpec& 
                            replicas));
   }
   if (scenario.boolean("output.memory_events")) {
-    errors.add(scenario.place("output.memory_events"),
-               fmt::format("output.memory_events: memory.csv tells of one pool; expected false with {} replicas",
-                           replicas));
+    errors.add(
+        scenario.place("output.memory_events"),
+        fmt::format("output.memory_events: memory.csv tells of one pool; expected false with {} replicas", replicas));
   }
 }
 

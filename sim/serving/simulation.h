@@ -1,9 +1,8 @@
 // One run: requests arrive from their source, the front end's time after they were sent, replicas step, simulated time
 // goes from event to event until nothing is left. Order at one instant: arrivals first, then the ends of steps and the
-// starts of the next, replica by replica, so that a request that arrives as a step ends is seen by the next one; last, what engines publish
-// for a router. Law: arrived ==
-// finished + rejected + timed out + unfinished. Cost: O(1) a request beside its steps; requests are read as they are
-// needed.
+// starts of the next, replica by replica, so that a request that arrives as a step ends is seen by the next one; last,
+// what engines publish for a router. Law: arrived == finished + rejected + timed out + unfinished. Cost: O(1) a request
+// beside its steps; requests are read as they are needed.
 #pragma once
 
 #include <array>
@@ -102,7 +101,7 @@ class Simulation {
   using Payload = std::variant<Arrival, StepEnd, Abandon, ClientActs, Publish, TimeUp>;
   // At one instant arrivals come first, and a client whose patience ends as its first token comes stays.
   static constexpr std::uint32_t kArrivalRank = 0;  // of what clients do, too
-  static constexpr std::uint32_t kStepRank = 1;  // of replica 0; the others follow in their order
+  static constexpr std::uint32_t kStepRank = 1;     // of replica 0; the others follow in their order
   static constexpr std::uint32_t kAbandonRank = 1U << 20;
   static constexpr std::uint32_t kPublishRank = kAbandonRank + 1;
   static constexpr std::uint32_t kTimeUpRank = kPublishRank + 1;

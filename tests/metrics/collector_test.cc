@@ -98,8 +98,8 @@ TEST_CASE("rows stand at the multiples of the interval and at the end") {
   c.advance(SimTime(4));
   c.step(0, 7, 1);
   c.advance(SimTime(10));
-  c.step(0, 5, 2);            // at the tick: belongs to the interval that it ends
-  c.set_running(0, 2);        // likewise
+  c.step(0, 5, 2);         // at the tick: belongs to the interval that it ends
+  c.set_running(0, 2);     // likewise
   c.advance(SimTime(30));  // over one tick and onto another
   c.step(0, 1, 1);
   c.advance(SimTime(35));

@@ -309,8 +309,8 @@ class Laws {
       expect(busy.mean_share <= busy.peak_share + 1e-12 && busy.peak_share <= 1 + 1e-12,
              "the link is busy {} of the time, {} at most", busy.mean_share, busy.peak_share);
     }
-    expect(s_.swap.engine_waited_s <= static_cast<double>(replicas_) * s_.makespan_s + 1e-9, "waited {} s for the link in {} s", s_.swap.engine_waited_s,
-           s_.makespan_s);
+    expect(s_.swap.engine_waited_s <= static_cast<double>(replicas_) * s_.makespan_s + 1e-9,
+           "waited {} s for the link in {} s", s_.swap.engine_waited_s, s_.makespan_s);
   }
 
   // What the prefix cache found adds up, and no tier below the GPU or link to it did more than it can.
@@ -362,8 +362,9 @@ class Laws {
     const std::int64_t at_the_door = s_.rejected - ignored_;
     expect(sum.requests == s_.arrived - at_the_door && sum.finished == s_.finished, "replicas have {} requests of {}",
            sum.requests, s_.arrived - at_the_door);
-    expect(sum.output_tokens == s_.output_tokens && sum.computed_tokens == s_.computed_tokens && sum.steps == s_.steps &&
-               sum.hit_tokens == s_.prefix_cache.hit_tokens && sum.preemptions == s_.preemptions,
+    expect(sum.output_tokens == s_.output_tokens && sum.computed_tokens == s_.computed_tokens &&
+               sum.steps == s_.steps && sum.hit_tokens == s_.prefix_cache.hit_tokens &&
+               sum.preemptions == s_.preemptions,
            "replicas have {} output tokens, {} computed, {} steps, {} found, {} preemptions", sum.output_tokens,
            sum.computed_tokens, sum.steps, sum.hit_tokens, sum.preemptions);
     expect(about(sum.mean_running, s_.mean_running) && about(sum.mean_waiting, s_.mean_waiting),

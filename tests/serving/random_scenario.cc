@@ -85,8 +85,8 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 }
 
 // `several`: requests may have several samples, which regions that grow and virtual memory do not hold.
-// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens. `replicas`: there are several,
-// whose lookups no first run can tell.
+// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens. `replicas`: there are
+// several, whose lookups no first run can tell.
 void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
                 bool several, bool states, bool replicas) {
   const std::string strategy = scheduler == "vllm-v0" ? "paged"
@@ -146,8 +146,8 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   }
   const NameDocs evictions = kv::evictions();
   std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
-                                   ? "lru"
-                                   : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
+                             ? "lru"
+                             : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
   if (replicas && eviction == "opt") eviction = "arc";
   const bool rules = scheduler != "vllm-v0" && eviction != "opt" && eviction != "ttl" && eviction != "queue_aware";
   out.add("prefix_cache:\n  enable: {}\n  eviction: {}\n  ttl: {}\n  admission: {}\n  pin: {}\n  quota: {}\n  salt: {}",
@@ -180,11 +180,10 @@ RandomScenario random_scenario(Loop loop) {
   const std::int64_t model = number(0, 6);
   const bool experts = model == 2 || model == 4;
   const std::int64_t replicas = experts ? 1 : *rc::gen::element(1, 1, 2, 3);
-  const std::string links =
-      fmt::format("data_parallel_size: {}, links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
-                  replicas,
-                  one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),
-                  one_of("false", "true"));
+  const std::string links = fmt::format(
+      "data_parallel_size: {}, links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
+      replicas, one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),
+      one_of("false", "true"));
   const std::string scheduler =
       one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca", "sarathi", "static");
   const bool prefix_cache_allowed = number(0, 1) == 0;

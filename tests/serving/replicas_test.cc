@@ -84,15 +84,16 @@ TEST_CASE("each of several replicas takes the steps of a run of its own with the
     const RandomScenario scenario = random_scenario();
     RC_PRE(static_cast<bool>(scenario.trace));
     const std::int64_t replicas = *rc::gen::inRange<std::int64_t>(2, 5);
-    // What is drawn for a request goes by its number, which is another one in a run of its own; times that are scaled are
-    // rounded.
-    const Sets sets{"hardware.data_parallel_size=1", "engine.length_prediction_cv=0", "prefix_cache.eviction=lru",
-                    "workload.decoding=sample", "workload.trace.rate_scale=1", "workload.max_tokens.rule=recorded"};
+    // What is drawn for a request goes by its number, which is another one in a run of its own; times that are scaled
+    // are rounded.
+    const Sets sets{"hardware.data_parallel_size=1", "engine.length_prediction_cv=0",
+                    "prefix_cache.eviction=lru",     "workload.decoding=sample",
+                    "workload.trace.rate_scale=1",   "workload.max_tokens.rule=recorded"};
     std::string yaml = scenario.yaml;
     if (const std::size_t classes = yaml.find(", classes: ["); classes != std::string::npos)
       yaml.erase(classes, yaml.find(']', classes) + 1 - classes);
-    const bool experts = scenario.yaml.find("mixtral") != std::string::npos ||
-                         scenario.yaml.find("gpt-oss") != std::string::npos;
+    const bool experts =
+        scenario.yaml.find("mixtral") != std::string::npos || scenario.yaml.find("gpt-oss") != std::string::npos;
     RC_PRE(!experts);
     const std::vector<std::string> lines = without_sessions(text_of(scenario.trace->path()));
     const auto run_with = [&](const Csv& csv, std::int64_t n) {
@@ -164,7 +165,7 @@ TEST_CASE("every router names a replica that there is") {
       std::vector<serving::ReplicaLoad> loads(replicas);
       for (int i = 0; i < 20; ++i) {
         loads[*rc::gen::inRange<std::size_t>(0, replicas)] = {*rc::gen::inRange<std::int64_t>(0, 9),
-                                                             *rc::gen::inRange<std::int64_t>(0, 9)};
+                                                              *rc::gen::inRange<std::int64_t>(0, 9)};
         if (i % 5 == 0) router->published(loads);
         RC_ASSERT(router->route(loads) < replicas);
       }
@@ -183,10 +184,10 @@ TEST_CASE("vLLM's router weighs a waiting request as four running ones, and adds
 }
 
 TEST_CASE("between publications vLLM's router does not see that a replica has finished") {
-  // Steps of 10 ms. Three requests at 0, 1 and 2 ms go to 0, 1 and, as both weigh four, to 0 again. The one of replica 1
-  // ends at 11 ms; those of replica 0 run to 1 s. At 30 ms replica 1 is idle, yet the counts are those sent, 8 and 4: the
-  // next two go to 1 and, with 8 and 8, to 0. At 100 ms counts come: 3 running in replica 0, none in replica 1, which
-  // finished its second one at 40 ms: the one of 101 ms goes to 1.
+  // Steps of 10 ms. Three requests at 0, 1 and 2 ms go to 0, 1 and, as both weigh four, to 0 again. The one of replica
+  // 1 ends at 11 ms; those of replica 0 run to 1 s. At 30 ms replica 1 is idle, yet the counts are those sent, 8 and 4:
+  // the next two go to 1 and, with 8 and 8, to 0. At 100 ms counts come: 3 running in replica 0, none in replica 1,
+  // which finished its second one at 40 ms: the one of 101 ms goes to 1.
   const TraceFile trace({{milliseconds(0), 8, 100, ""},
                          {milliseconds(1), 8, 1, ""},
                          {milliseconds(2), 8, 100, ""},
@@ -201,9 +202,9 @@ TEST_CASE("between publications vLLM's router does not see that a replica has fi
 }
 
 TEST_CASE("a publication makes vLLM's router forget what came during the step") {
-  // Of those that come at 95 and 96 ms replica 1 and then, as both weigh four, replica 0 has one. At 100 ms the steps that
-  // they are in have not ended, and those before left both replicas idle: so the last one finds 0 as empty as 1, which
-  // had been sent fewer.
+  // Of those that come at 95 and 96 ms replica 1 and then, as both weigh four, replica 0 has one. At 100 ms the steps
+  // that they are in have not ended, and those before left both replicas idle: so the last one finds 0 as empty as 1,
+  // which had been sent fewer.
   const TraceFile trace({{milliseconds(0), 8, 1, ""},
                          {milliseconds(95), 8, 5, ""},
                          {milliseconds(96), 8, 5, ""},

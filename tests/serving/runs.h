@@ -82,7 +82,8 @@ inline Files files_of(const serving::RunResult& result) {
   }
   fmt::memory_buffer events;
   if (const auto& log = result.collector.time().events()) {
-    for (const metrics::Event& event : log->events()) report::append_event(events, event, result.collector.several_replicas());
+    for (const metrics::Event& event : log->events())
+      report::append_event(events, event, result.collector.several_replicas());
   }
   return {report::json_text(report::summary_json(result.summary)), requests_csv(result.collector),
           fmt::to_string(series), fmt::to_string(events)};
