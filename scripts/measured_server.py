@@ -3,6 +3,7 @@ simulated as it was run is a Skip. Nothing here is chosen for a run.
 """
 
 import json
+import math
 import re
 
 import catalogue
@@ -173,19 +174,23 @@ def cache_is_off(meta):
     return told is False or (told is None and version_of(meta, lambda _: None) < [0, 8])
 
 
+PARALLEL = {"pp": "pipeline_parallel_size", "dp": "data_parallel_size"}
+
+
 def scenario_of(run, meta, folder, front_end, assume):
     """The YAML text."""
-    for key in ("dp", "pp"):
-        if (meta.get(key) or 1) > 1:
-            raise Skip(f"{key} = {meta[key]} is not simulated")
     for key in ("speculative_config", "spec_decode", "lora"):
         if meta.get(key):
             raise Skip(f"{key} is not simulated")
     gpu = gpu_of(meta, assume)
+    parallel = {name: meta.get(key) or 1 for key, name in PARALLEL.items()}
+    tp = meta.get("tp") or max(1, (meta.get("num_gpus") or 1) // math.prod(parallel.values()))
     lines = [
         f"name: {run}",
         f"model: {json.dumps(model_of(meta, folder, assume))}",
-        f"hardware: {{gpu: {gpu}, tensor_parallel_size: {meta.get('tp') or meta.get('num_gpus') or 1}"
+        f"hardware: {{gpu: {gpu}, tensor_parallel_size: {tp}"
+        + "".join(f", {name}: {size}" for name, size in parallel.items() if size > 1)
+        + (", enable_expert_parallel: true" if (meta.get("ep") or 1) > 1 else "")
         + (f", gpu_memory_utilization: {said(meta, 'gpu_memory_utilization')}" if said(meta, "gpu_memory_utilization") else "") + "}",
         f"engine: {flow(engine_of(meta, gpu, assume))}",
         f"kv_cache: {flow(kv_cache_of(meta, assume))}",

@@ -33,6 +33,17 @@ struct TierLedger {
   std::int64_t written_blocks = 0;
   std::int64_t evicted_blocks = 0;
 
+  // Of another replica.
+  TierLedger& operator+=(const TierLedger& other) {
+    capacity_blocks += other.capacity_blocks;
+    used_blocks += other.used_blocks;
+    hit_tokens += other.hit_tokens;
+    read_blocks += other.read_blocks;
+    prefetched_blocks += other.prefetched_blocks;
+    written_blocks += other.written_blocks;
+    evicted_blocks += other.evicted_blocks;
+    return *this;
+  }
   [[nodiscard]] double hit_share(std::int64_t looked_up_tokens) const {
     return static_cast<double>(hit_tokens) / static_cast<double>(looked_up_tokens);
   }
@@ -53,6 +64,22 @@ struct CacheLedger {
   // Tokens of admissions that a tier had, and that were computed again, since that took less time.
   std::int64_t computed_instead_tokens = 0;
   SimTime waited_for_writes = {};  // steps waited so long for blocks on their way to a tier
+
+  // Of another replica, with tiers of the same names.
+  CacheLedger& operator+=(const CacheLedger& other) {
+    for (std::size_t i = 0; i < kHitCauses; ++i) hit_tokens[i] += other.hit_tokens[i];
+    requests += other.requests;
+    requests_hit += other.requests_hit;
+    hit_tokens_squared += other.hit_tokens_squared;
+    evicted_blocks += other.evicted_blocks;
+    looks += other.looks;
+    known_blocks += other.known_blocks;
+    stranded_blocks += other.stranded_blocks;
+    for (std::size_t i = 0; i < tiers.size(); ++i) tiers[i] += other.tiers[i];
+    computed_instead_tokens += other.computed_instead_tokens;
+    waited_for_writes += other.waited_for_writes;
+    return *this;
+  }
 };
 
 }  // namespace blockyard

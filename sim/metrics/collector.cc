@@ -11,11 +11,20 @@ constexpr std::size_t kMostRows = 2'000'000;
 Collector::Collector(const Options& options)
     : options_(options),
       time_(options.front_end),
-      copied_out_(options.peak_interval),
-      copied_in_(options.peak_interval) {
+      links_(static_cast<std::size_t>(options.replicas),
+             {BusyTime(), BusyTime(options.peak_interval), BusyTime(options.peak_interval)}) {
+  if (options.replicas > 1) add_replicas();
   if (options.timeseries_interval > SimTime(0)) next_tick_ = options.timeseries_interval;
   next_edge_ = options.window_from > SimTime(0) ? options.window_from : options.window_to;
   time_.count_arrivals(options.window_from, options.window_to);
+}
+
+// All free, until they tell of themselves.
+void Collector::add_replicas() {
+  ReplicaState state;
+  state.largest_free = state.memory[MemoryState::free] = options_.capacity_slots / options_.replicas;
+  replicas_.assign(static_cast<std::size_t>(options_.replicas), state);
+  largest_free_ = memory_[MemoryState::free] = options_.capacity_slots;
 }
 
 RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples, Sender sender) {
@@ -50,6 +59,7 @@ void Collector::timed_out(RecordId id, SimTime now) { end(id, now, Outcome::time
 void Collector::preempted(RecordId id, SimTime /*now*/, bool swapped) {
   ++record(id).preemptions;
   ++preemptions_;
+  if (!replicas_.empty()) ++replicas_[*replica_of(id)].preemptions;
   if (swapped) ++preemptions_by_swap_;
 }
 
@@ -87,9 +97,15 @@ void Collector::finished(RecordId id, SimTime now, Tokens generated) {
 void Collector::start(SimTime now) {
   advance(now);
   first_arrival_ = start_ = now;
-  for (BusyTime* busy : {&waited_on_link_, &copied_out_, &copied_in_}) busy->restart(now);
+  restart_links(now);
   memory_integral_.fill(0);
   largest_free_integral_ = 0;
+}
+
+void Collector::restart_links(SimTime now) {
+  for (LinkTimes& link : links_) {
+    for (BusyTime* busy : {&link.waited, &link.out, &link.in}) busy->restart(now);
+  }
 }
 
 void Collector::cross_edges(SimTime now) {
@@ -104,6 +120,7 @@ void Collector::cross_edges(SimTime now) {
       auto closed = std::make_shared<Collector>(*this);
       closed->records_.clear();
       closed->rows_.clear();
+      closed->replica_of_.clear();
       closed_ = std::move(closed);
     }
   }
@@ -122,15 +139,19 @@ void Collector::open_window() {
   fresh.rows_cut_at_ = rows_cut_at_;
   fresh.at_row_ = at_row_;
   fresh.at_row_ -= done(now_);
-  for (BusyTime Collector::* busy : {&Collector::waited_on_link_, &Collector::copied_out_, &Collector::copied_in_}) {
-    fresh.*busy = this->*busy;
-    (fresh.*busy).restart(now_);
-  }
-  fresh.set_running(running_);
-  fresh.set_waiting(waiting_);
-  fresh.set_host(host_live_);
-  fresh.set_memory(memory_, largest_free_);
-  if (shares_) fresh.set_sharing(Blocks(held_blocks_), Blocks(unshared_blocks_));
+  fresh.links_ = links_;
+  fresh.restart_links(now_);
+  fresh.replica_of_ = std::move(replica_of_);
+  for (std::size_t i = 0; i < replicas_.size(); ++i) fresh.replicas_[i] = replicas_[i].begun_again(now_);
+  fresh.running_ = fresh.max_running_ = running_;
+  fresh.waiting_ = fresh.max_waiting_ = waiting_;
+  fresh.host_live_ = fresh.host_peak_ = host_live_;
+  fresh.memory_ = memory_;
+  fresh.memory_peak_ = memory_.slots;
+  fresh.largest_free_ = fresh.largest_free_min_ = largest_free_;
+  fresh.shares_ = shares_;
+  fresh.held_blocks_ = held_blocks_;
+  fresh.unshared_blocks_ = unshared_blocks_;
   *this = std::move(fresh);
 }
 
@@ -152,7 +173,8 @@ TimeSeriesRow Collector::row(SimTime time) const {
           done_since.recomputed_tokens,
           done_since.waited_on_link,
           done_since.copied_out,
-          done_since.copied_in};
+          done_since.copied_in,
+          options_.replicas};
 }
 
 void Collector::emit_rows(SimTime now) {
@@ -289,21 +311,60 @@ void Collector::summarise_state(Summary& s) const {
 void Collector::summarise_swaps(Summary& s) const {
   s.preemptions_by_swap = preemptions_by_swap_;
   s.swap.by_cause = swaps_;
-  s.swap.engine_waited_s = to_seconds(waited_on_link_.until(now_));
+  s.swap.engine_waited_s = to_seconds(on_links(&LinkTimes::waited, now_));
   s.swap.host_capacity = options_.host_capacity;
   if (options_.host_capacity == Bytes(0)) return;
   const auto capacity = static_cast<double>(options_.host_capacity.count());
   const auto span = static_cast<double>((now_ - start_).count());
   s.swap.host_live_mean_share = span > 0 ? static_cast<double>(host_integral_) / span / capacity : 0;
-  const auto busy = [&](const BusyTime& time) {
-    return SwapUse::Busy{static_cast<double>(time.until(now_).count()) / span, time.busiest_share(now_)};
+  // Of several links the mean, and the peak of one.
+  const auto busy = [&](BusyTime LinkTimes::* what) {
+    double peak = 0;
+    for (const LinkTimes& link : links_) peak = std::max(peak, (link.*what).busiest_share(now_));
+    const auto links = static_cast<double>(links_.size());
+    return SwapUse::Busy{static_cast<double>(on_links(what, now_).count()) / (links * span), peak};
   };
   s.swap.peak_interval_s = to_seconds(options_.peak_interval);
   if (span > 0) {
-    s.swap.out_busy = busy(copied_out_);
-    s.swap.in_busy = busy(copied_in_);
+    s.swap.out_busy = busy(&LinkTimes::out);
+    s.swap.in_busy = busy(&LinkTimes::in);
   }
   s.swap.host_live_peak_share = static_cast<double>(host_peak_.count()) / capacity;
+}
+
+void Collector::summarise_replicas(Summary& s) const {
+  const Collector& of = state();
+  const SimTime span = of.now_ - of.start_;
+  const auto mean = [&](Int128 integral) {
+    return span > SimTime(0) ? static_cast<double>(integral) / static_cast<double>(span.count()) : 0;
+  };
+  for (ReplicaState r : of.replicas_) {
+    r.settle(of.now_);
+    const double kv_use =
+        static_cast<double>(options_.replicas) * mean(r.owned_integral) / static_cast<double>(options_.capacity_slots);
+    s.replicas.push_back({.output_tokens = r.output_tokens,
+                          .computed_tokens = r.computed_tokens,
+                          .steps = r.step_count,
+                          .mean_running = mean(r.running_integral),
+                          .max_running = r.max_running,
+                          .mean_waiting = mean(r.waiting_integral),
+                          .kv_use = kv_use,
+                          .looked_up_tokens = r.looked_up_tokens,
+                          .hit_tokens = r.hit_tokens,
+                          .preemptions = r.preemptions,
+                          .busy_s = to_seconds(r.busy),
+                          .idle_steps_s = to_seconds(r.idle_steps),
+                          .idle_s = to_seconds(span - r.busy - r.idle_steps)});
+  }
+  if (s.replicas.empty()) return;
+  for (std::size_t i = 0; i < records_.size(); ++i) {
+    const auto replica = replica_of(static_cast<RecordId>(i));
+    if (!replica) continue;
+    ReplicaFigures& row = s.replicas[*replica];
+    ++row.requests;
+    row.prompt_tokens += records_[i].prompt_tokens;
+    if (records_[i].outcome == Outcome::finished) ++row.finished;
+  }
 }
 
 // Over the makespan, or the window.
@@ -367,6 +428,7 @@ Summary Collector::summarise() const {
   s.pipeline = of.pipeline_;
   s.pipeline.stages = options_.pipeline_stages;
   of.summarise_swaps(s);
+  summarise_replicas(s);
   s.makespan_s = to_seconds(now_ - first_arrival_);
   summarise_rates(s);
   summarise_groups(s);

@@ -21,6 +21,7 @@
 #include "sim/base/swap_cause.h"
 #include "sim/metrics/gap_histogram.h"
 #include "sim/metrics/record.h"
+#include "sim/metrics/replica_state.h"
 #include "sim/metrics/summary.h"
 #include "sim/metrics/time_ledger.h"
 
@@ -42,9 +43,10 @@ struct TimeSeriesRow {
   Bytes swapped_in;
   std::int64_t preemptions = 0;
   std::int64_t recomputed_tokens = 0;
-  SimTime waited_on_link;
-  SimTime copied_out;  // time in which the host link did
+  SimTime waited_on_link;  // this and the next two: of all replicas
+  SimTime copied_out;      // time in which the host link did
   SimTime copied_in;
+  std::int64_t links = 1;
 };
 
 class Collector {
@@ -54,14 +56,15 @@ class Collector {
     SimTime peak_interval = kNever;  // of which peaks are sought of what has no size at an instant
     Slo slo;
     std::vector<SloClass> slo_classes{};  // that requests name, from 1
-    std::int64_t slot_bytes = 1;          // KV of one token over the whole replica
-    std::int64_t capacity_slots = 0;
-    SimTime gap_threshold = kNever;  // longer gaps are counted
-    Bytes host_capacity = Bytes(0);  // of the pool that swaps go to
-    SimTime front_end = SimTime(0);  // between a client's sending and the engine's hearing of it
+    std::int64_t slot_bytes = 1;          // KV of one token over a whole replica
+    std::int64_t capacity_slots = 0;      // of all replicas, each as much
+    SimTime gap_threshold = kNever;       // longer gaps are counted
+    Bytes host_capacity = Bytes(0);       // of the pool that swaps go to
+    SimTime front_end = SimTime(0);       // between a client's sending and the engine's hearing of it
     SimTime window_from = SimTime(0);
     SimTime window_to = kNever;
     std::int64_t pipeline_stages = 1;
+    std::int64_t replicas = 1;
   };
 
   explicit Collector(const Options& options);
@@ -74,6 +77,12 @@ class Collector {
   // The engine hears of a request that its client sent `front_end` ago: that is its arrival in every figure.
   RecordId arrived(SimTime now, Tokens prompt, std::int32_t samples, Sender sender);
   RecordId arrived(SimTime now, Tokens prompt) { return arrived(now, prompt, 1, {}); }
+  // Of several replicas, the one that it is let in to.
+  void routed(RecordId id, std::size_t replica) {
+    if (replicas_.empty()) return;
+    replica_of_.resize(records_.size(), kNowhere);
+    replica_of_[static_cast<std::size_t>(id)] = static_cast<std::uint16_t>(replica);
+  }
   void rejected(RecordId id, SimTime now, RejectReason reason);
   void timed_out(RecordId id, SimTime now);
   void admitted(RecordId id, SimTime now) { record(id).admitted = now; }
@@ -85,14 +94,20 @@ class Collector {
   void swapped_in(SwapCause cause, Blocks blocks, Bytes bytes);
   // The engine waits for copies, and the host link copies, from one instant, not in the past, to another: each in
   // order.
-  void waits_on_link(SimTime from, SimTime until) { waited_on_link_.add(now_, from, until); }
-  void copies_out(SimTime from, SimTime until) { copied_out_.add(now_, from, until); }
-  void copies_in(SimTime from, SimTime until) { copied_in_.add(now_, from, until); }
+  void waits_on_link(std::size_t replica, SimTime from, SimTime until) {
+    links_[replica].waited.add(now_, from, until);
+  }
+  void copies_out(std::size_t replica, SimTime from, SimTime until) { links_[replica].out.add(now_, from, until); }
+  void copies_in(std::size_t replica, SimTime from, SimTime until) { links_[replica].in.add(now_, from, until); }
   void recomputed(RecordId id, Tokens tokens);
   void finished(RecordId id, SimTime now, Tokens generated);
   // Of admitted requests: tokens looked up in the prefix cache and found, and both by requests that resumed.
-  void prefix_lookups(std::int64_t looked_up, std::int64_t hit, std::int64_t looked_up_resumed,
+  void prefix_lookups(std::size_t replica, std::int64_t looked_up, std::int64_t hit, std::int64_t looked_up_resumed,
                       std::int64_t hit_resumed) {
+    if (!replicas_.empty()) {
+      replicas_[replica].looked_up_tokens += looked_up;
+      replicas_[replica].hit_tokens += hit;
+    }
     prefix_.looked_up_tokens += looked_up;
     prefix_.hit_tokens += hit;
     prefix_.looked_up_tokens_resumed += looked_up_resumed;
@@ -119,17 +134,24 @@ class Collector {
     if (gap > options_.gap_threshold) long_gaps_ += count;
   }
   // A step has ended.
-  void step(std::int64_t computed_tokens, std::int64_t output_tokens) {
+  void step(std::size_t replica, std::int64_t computed_tokens, std::int64_t output_tokens) {
+    if (!replicas_.empty()) {
+      ReplicaState& of = replicas_[replica];
+      ++of.step_count;
+      of.computed_tokens += computed_tokens;
+      of.output_tokens += output_tokens;
+    }
     ++steps_;
     computed_tokens_ += computed_tokens;
     output_tokens_ += output_tokens;
   }
 
   // Where each request's time goes; told by the replica beside the calls above.
+  [[nodiscard]] TimeLedger& time(std::size_t replica) { return time_.of(replica); }
   [[nodiscard]] TimeLedger& time() { return time_; }
   [[nodiscard]] const TimeLedger& time() const { return time_; }
   // It has ended, and so has its row of the time ledger.
-  void close_time(RecordId id) { time_.ended(id, record(id)); }
+  void close_time(RecordId id) { time_.of(replica_of(id).value_or(0)).ended(id, record(id)); }
 
   // The state since the last call has lasted until `now`. To be called before every change of state.
   void advance(SimTime now) {
@@ -152,30 +174,44 @@ class Collector {
     now_ = now;
   }
   // Blocks held, and those that would be if the sequences of a request shared none. Told only of memory that shares.
-  void set_sharing(Blocks held, Blocks unshared) {
+  void set_sharing(std::size_t replica, Blocks held, Blocks unshared) {
     shares_ = true;
-    held_blocks_ = held.count();
-    unshared_blocks_ = unshared.count();
+    held_blocks_ = of_all(replica, &ReplicaState::held_blocks, held_blocks_, held.count());
+    unshared_blocks_ = of_all(replica, &ReplicaState::unshared_blocks, unshared_blocks_, unshared.count());
   }
-  void set_running(std::int64_t running) {
-    running_ = running;
-    if (running > max_running_) max_running_ = running;
+  void set_running(std::size_t replica, std::int64_t running) {
+    running_ = of_all(replica, &ReplicaState::running, running_, running);
+    if (running_ > max_running_) max_running_ = running_;
   }
-  void set_waiting(std::int64_t waiting) {
-    waiting_ = waiting;
-    if (waiting > max_waiting_) max_waiting_ = waiting;
+  void set_waiting(std::size_t replica, std::int64_t waiting) {
+    waiting_ = of_all(replica, &ReplicaState::waiting, waiting_, waiting);
+    if (waiting_ > max_waiting_) max_waiting_ = waiting_;
   }
-  void set_host(Bytes live) {
-    host_live_ = live;
-    if (live > host_peak_) host_peak_ = live;
+  void set_host(std::size_t replica, Bytes live) {
+    host_live_ = Bytes(of_all(replica, &ReplicaState::host_live, host_live_.count(), live.count()));
+    if (host_live_ > host_peak_) host_peak_ = host_live_;
   }
-  void set_memory(const MemoryPartition& memory, std::int64_t largest_free_slots) {
-    memory_ = memory;
-    largest_free_ = largest_free_slots;
-    for (std::size_t i = 0; i < kMemoryStates; ++i) {
-      memory_peak_[i] = memory.slots[i] > memory_peak_[i] ? memory.slots[i] : memory_peak_[i];
+  void set_memory(std::size_t replica, const MemoryPartition& memory, std::int64_t largest_free_slots) {
+    largest_free_ = of_all(replica, &ReplicaState::largest_free, largest_free_, largest_free_slots);
+    if (replicas_.empty()) {
+      memory_ = memory;
+    } else {
+      MemoryPartition& before = replicas_[replica].memory;
+      for (std::size_t i = 0; i < kMemoryStates; ++i) memory_.slots[i] += memory.slots[i] - before.slots[i];
+      before = memory;
     }
-    if (largest_free_slots < largest_free_min_) largest_free_min_ = largest_free_slots;
+    for (std::size_t i = 0; i < kMemoryStates; ++i) {
+      memory_peak_[i] = memory_.slots[i] > memory_peak_[i] ? memory_.slots[i] : memory_peak_[i];
+    }
+    if (largest_free_ < largest_free_min_) largest_free_min_ = largest_free_;
+  }
+  // Of several replicas: whether a step is under way, and computes for a request of this one.
+  void set_stepping(std::size_t replica, bool steps, bool idly) {
+    if (replicas_.empty()) return;
+    ReplicaState& of = replicas_[replica];
+    of.settle(now_);
+    of.steps = steps;
+    of.steps_idly = idly;
   }
 
   // Everything up to the last advance(); `identity` and the marks of an early end are filled in by the caller.
@@ -184,13 +220,48 @@ class Collector {
   // Up to the last advance(); empty if there is no interval.
   [[nodiscard]] std::vector<TimeSeriesRow> time_series() const;
   [[nodiscard]] std::int64_t slot_bytes() const { return options_.slot_bytes; }
+  [[nodiscard]] bool several_replicas() const { return !replicas_.empty(); }
+  // None with a single replica, or of one turned away at the door.
+  [[nodiscard]] std::optional<std::uint16_t> replica_of(RecordId id) const {
+    const auto index = static_cast<std::size_t>(id);
+    if (index >= replica_of_.size() || replica_of_[index] == kNowhere) return std::nullopt;
+    return replica_of_[index];
+  }
   [[nodiscard]] std::string_view slo_class_of(const RequestRecord& r) const {
     return r.slo_class == 0 ? std::string_view() : options_.slo_classes[r.slo_class - 1U].name;
   }
 
  private:
+  static constexpr std::uint16_t kNowhere = UINT16_MAX;
+
+  // What the host link of a replica did, and how long its engine waited for it.
+  struct LinkTimes {
+    BusyTime waited;
+    BusyTime out;
+    BusyTime in;
+  };
+
+  // The sum over all replicas, `sum` before this one said `now`.
+  std::int64_t of_all(std::size_t replica, std::int64_t ReplicaState::* what, std::int64_t sum, std::int64_t now) {
+    if (replicas_.empty()) [[likely]]
+      return now;
+    ReplicaState& of = replicas_[replica];
+    of.settle(now_);
+    sum += now - of.*what;
+    of.*what = now;
+    if (of.running > of.max_running) of.max_running = of.running;
+    return sum;
+  }
+  [[nodiscard]] SimTime on_links(BusyTime LinkTimes::* what, SimTime time) const {
+    SimTime sum;
+    for (const LinkTimes& link : links_) sum += (link.*what).until(time);
+    return sum;
+  }
+
   RequestRecord& record(RecordId id) { return records_[static_cast<std::size_t>(id)]; }
+  void add_replicas();
   void start(SimTime now);
+  void restart_links(SimTime now);
   void cross_edges(SimTime now);
   void open_window();
   // The state that statistics are of: at the end of the window, if the run has gone on.
@@ -230,9 +301,9 @@ class Collector {
             swapped_,
             preemptions_,
             recomputed_tokens_,
-            waited_on_link_.until(time),
-            copied_out_.until(time),
-            copied_in_.until(time)};
+            on_links(&LinkTimes::waited, time),
+            on_links(&LinkTimes::out, time),
+            on_links(&LinkTimes::in, time)};
   }
   [[nodiscard]] TimeSeriesRow row(SimTime time) const;
   void end(RecordId id, SimTime now, Outcome outcome);
@@ -242,6 +313,7 @@ class Collector {
   void summarise_gaps(Summary& s) const;
   void summarise_state(Summary& s) const;
   void summarise_swaps(Summary& s) const;
+  void summarise_replicas(Summary& s) const;
 
   Options options_;
   std::vector<RequestRecord> records_;
@@ -283,11 +355,11 @@ class Collector {
   MemoryWork memory_work_;
   PipelineUse pipeline_;
   std::array<SwapTraffic, kSwapCauses> swaps_{};
-  SwapTraffic swapped_;  // sum of swaps_
-  BusyTime waited_on_link_;
-  BusyTime copied_out_;
-  BusyTime copied_in_;
-  std::vector<std::int64_t> stalls_;  // ns, in the order in which they ended
+  SwapTraffic swapped_;                    // sum of swaps_
+  std::vector<LinkTimes> links_;           // by replica
+  std::vector<ReplicaState> replicas_;     // none with a single one
+  std::vector<std::uint16_t> replica_of_;  // by request, of several replicas
+  std::vector<std::int64_t> stalls_;       // ns, in the order in which they ended
   std::int64_t long_gaps_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t computed_tokens_ = 0;

@@ -1,6 +1,6 @@
 // What happened to whom, in the order of time, for events.csv: who headed the waiting line and what kept it out, who
-// was admitted, preempted for whom, resumed, restored, and how each ended. Kept only when asked for: 24 bytes an event,
-// of which there are about four a request. Law: times never go back.
+// was admitted, preempted for whom, resumed, restored, and how each ended, and in which replica. Kept only when asked
+// for: 24 bytes an event, of which there are about four a request. Law: times never go back.
 #pragma once
 
 #include <array>
@@ -43,9 +43,12 @@ struct Event {
   RecordId other = nobody();
   EventKind kind = EventKind::head;
   QueueCause cause = QueueCause::seat;  // of head
+  std::uint16_t replica = 0;            // where it happened
 
   static constexpr RecordId nobody() { return RecordId{UINT32_MAX}; }
 };
+
+static_assert(sizeof(Event) == 24);
 
 class EventLog {
  public:

@@ -32,6 +32,7 @@
 #include "sim/metrics/group_figures.h"
 #include "sim/metrics/quantiles.h"
 #include "sim/metrics/record.h"
+#include "sim/metrics/replica_state.h"
 #include "sim/metrics/slo.h"
 #include "sim/metrics/swap_use.h"
 #include "sim/metrics/time_buckets.h"
@@ -200,7 +201,7 @@ struct Summary {
   SimTime gap_threshold;  // gaps between output tokens longer than this are counted
   std::int64_t gaps_over_threshold = 0;
 
-  Bytes capacity;  // usable KV memory of the replica
+  Bytes capacity;  // usable KV memory of all replicas
   std::array<MemoryShare, kMemoryStates> memory{};
   double largest_free_mean_share = 0;
   double largest_free_min_share = 0;
@@ -231,6 +232,8 @@ struct Summary {
     if (output_tokens == 0) return std::nullopt;
     return 1000.0 * static_cast<double>(each_stall.count) / static_cast<double>(output_tokens);
   }
+
+  std::vector<ReplicaFigures> replicas;  // none with a single one
 
   double mean_running = 0;
   std::int64_t max_running = 0;

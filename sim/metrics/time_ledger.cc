@@ -13,6 +13,13 @@ constexpr TimeBucket queue_bucket(std::size_t cause, bool head) {
 
 }  // namespace
 
+void TimeLedger::turn_to(std::size_t replica) {
+  if (const std::size_t most = std::max(replica, turned_to_); most >= others_.size()) others_.resize(most + 1);
+  std::swap(page_, others_[turned_to_]);
+  std::swap(page_, others_[replica]);
+  turned_to_ = replica;
+}
+
 TimeLedger::Open& TimeLedger::open(RecordId id) {
   const auto index = static_cast<std::size_t>(id);
   if (slots_[index] == kNoSlot) {
@@ -37,28 +44,29 @@ void TimeLedger::make_room(std::size_t index) {
 
 void TimeLedger::enter_line(SimTime now) {
   // Requests come in the order of their ids.
-  make_room(static_cast<std::size_t>(newcomers_.back()));
-  for (const RecordId id : newcomers_) entries_[static_cast<std::size_t>(id)] = {now, {waited_[0], waited_[1]}};
-  newcomers_.clear();
+  make_room(static_cast<std::size_t>(page_.newcomers.back()));
+  for (const RecordId id : page_.newcomers)
+    entries_[static_cast<std::size_t>(id)] = {now, {page_.waited[0], page_.waited[1]}};
+  page_.newcomers.clear();
 }
 
 void TimeLedger::change_head(SimTime now, std::optional<RecordId> head) {
   const auto charge = [&](RecordId id) {
     const std::uint32_t slot = slots_[static_cast<std::size_t>(id)];
     if (slot == kNoSlot || opens_[slot].phase != Phase::queued) return;
-    std::int64_t rest = (now - head_since_.at).count();
+    std::int64_t rest = (now - page_.head_since.at).count();
     for (std::size_t cause = 0; cause + 1 < kQueueCauses; ++cause) {
-      const std::int64_t waited = waited_[cause] - head_since_.waited[cause];
+      const std::int64_t waited = page_.waited[cause] - page_.head_since.waited[cause];
       opens_[slot].row[queue_bucket(cause, true)] += waited;
       rest -= waited;
     }
     opens_[slot].row[queue_bucket(kQueueCauses - 1, true)] += rest;
   };
-  if (head_) charge(*head_);
-  head_ = head;
+  if (page_.head) charge(*page_.head);
+  page_.head = head;
   if (!head) return;
   (void)open(*head);
-  head_since_ = {now, {waited_[0], waited_[1]}};
+  page_.head_since = {now, {page_.waited[0], page_.waited[1]}};
 }
 
 void TimeLedger::add_queue_time(Open& o, const Entry& entry, SimTime now, SimTime arrival) const {
@@ -66,7 +74,7 @@ void TimeLedger::add_queue_time(Open& o, const Entry& entry, SimTime now, SimTim
   o.row[TimeBucket::step_boundary] += (entry.at - arrival - front_end_).count();
   std::int64_t rest = (now - entry.at).count();
   for (std::size_t cause = 0; cause < kQueueCauses; ++cause) {
-    const std::int64_t waited = cause + 1 < kQueueCauses ? waited_[cause] - entry.waited[cause] : rest;
+    const std::int64_t waited = cause + 1 < kQueueCauses ? page_.waited[cause] - entry.waited[cause] : rest;
     o.row[queue_bucket(cause, false)] += waited - o.row[queue_bucket(cause, true)];
     rest -= waited;
   }
@@ -75,8 +83,8 @@ void TimeLedger::add_queue_time(Open& o, const Entry& entry, SimTime now, SimTim
 void TimeLedger::enter(Open& o, Phase phase, SimTime now) const {
   o.phase = phase;
   o.since = now;
-  o.own = decode_own_;
-  o.overhead = decode_overhead_;
+  o.own = page_.decode_own;
+  o.overhead = page_.decode_overhead;
   o.elsewhere = 0;
   o.covered = now;
   o.passed_over = false;
@@ -112,7 +120,7 @@ TimeLedger::Share TimeLedger::share_of(SimTime within, SimTime own, SimTime over
 }
 
 void TimeLedger::cohort_worked(CohortId cohort, SimTime start, SimTime end, SimTime own, SimTime overhead) {
-  Cohort& c = cohorts_[index_of(cohort)];
+  Cohort& c = page_.cohorts[index_of(cohort)];
   CHECK_LAW(start == c.covered, "cohort {} begins a batch at {} ns, and ended one at {} ns", index_of(cohort),
             start.count(), c.covered.count());
   const Share share = share_of(end - start, own, overhead);
@@ -122,8 +130,8 @@ void TimeLedger::cohort_worked(CohortId cohort, SimTime start, SimTime end, SimT
 }
 
 void TimeLedger::joins(RecordId id, SimTime now, CohortId cohort) {
-  if (index_of(cohort) >= cohorts_.size()) cohorts_.resize(index_of(cohort) + 1);
-  Cohort& c = cohorts_[index_of(cohort)];
+  if (index_of(cohort) >= page_.cohorts.size()) page_.cohorts.resize(index_of(cohort) + 1);
+  Cohort& c = page_.cohorts[index_of(cohort)];
   c.covered = now;
   Open& o = open(id);
   CHECK_LAW(o.phase == Phase::decode && o.covered == now, "request {} joins a cohort at {} ns, charged until {} ns",
@@ -136,7 +144,7 @@ void TimeLedger::joins(RecordId id, SimTime now, CohortId cohort) {
 // Charges what its cohort has done since it joined.
 void TimeLedger::leave_cohort(Open& o) const {
   if (!o.cohort) return;
-  const Cohort& c = cohorts_[index_of(*o.cohort)];
+  const Cohort& c = page_.cohorts[index_of(*o.cohort)];
   const std::int64_t own = c.own - o.own;
   const std::int64_t overhead = c.overhead - o.overhead;
   o.row[TimeBucket::decode_own] += own;
@@ -164,8 +172,8 @@ void TimeLedger::leave_phase(Open& o, SimTime now) const {
         leave_uncovered(o, now);
         break;
       }
-      const std::int64_t own = decode_own_ - o.own;
-      const std::int64_t overhead = decode_overhead_ - o.overhead;
+      const std::int64_t own = page_.decode_own - o.own;
+      const std::int64_t overhead = page_.decode_overhead - o.overhead;
       o.row[TimeBucket::decode_own] += own;
       o.row[TimeBucket::decode_overhead] += overhead;
       o.row[TimeBucket::decode_interference] += lasted - own - overhead;
@@ -216,11 +224,11 @@ void TimeLedger::chunk(RecordId id, SimTime own, SimTime overhead) {
   if (o.phase == Phase::prefill) {
     o.row[TimeBucket::prefill_own] += own.count();
     o.row[TimeBucket::prefill_overhead] += overhead.count();
-    o.row[TimeBucket::prefill_interference] += (step_.lasts - own - overhead).count();
+    o.row[TimeBucket::prefill_interference] += (page_.step.lasts - own - overhead).count();
   } else if (o.phase == Phase::decode) {
     // Tokens of its own length that it lacks although it decodes: its counters are those of the other decodes.
-    o.own -= (own - step_.decode_own).count();
-    o.overhead -= (overhead - step_.decode_overhead).count();
+    o.own -= (own - page_.step.decode_own).count();
+    o.overhead -= (overhead - page_.step.decode_overhead).count();
   }
 }
 
@@ -231,7 +239,7 @@ void TimeLedger::skipped(RecordId id) {
     o.passed_over = true;
     return;
   }
-  const std::int64_t lasts = step_.lasts.count();
+  const std::int64_t lasts = page_.step.lasts.count();
   if (o.phase == Phase::restoring) {
     o.elsewhere += lasts;
     o.row[TimeBucket::preempted_waiting] += lasts;
@@ -240,15 +248,15 @@ void TimeLedger::skipped(RecordId id) {
   o.row[TimeBucket::skipped] += lasts;
   if (o.phase != Phase::decode) return;
   // What the counters are about to charge it with is taken back.
-  o.since += step_.lasts;
-  o.own += step_.decode_own.count();
-  o.overhead += step_.decode_overhead.count();
+  o.since += page_.step.lasts;
+  o.own += page_.step.decode_own.count();
+  o.overhead += page_.step.decode_overhead.count();
 }
 
 // After a preemption it is a part of the restoring.
 void TimeLedger::fetching(RecordId id) {
   Open& o = open(id);
-  if (o.phase == Phase::prefill) o.row[TimeBucket::tier_fetch] += step_.lasts.count();
+  if (o.phase == Phase::prefill) o.row[TimeBucket::tier_fetch] += page_.step.lasts.count();
 }
 
 void TimeLedger::restored(RecordId id, SimTime now, bool has_token) {
@@ -270,13 +278,13 @@ void TimeLedger::ended(RecordId id, const RequestRecord& r) {
   const auto index = static_cast<std::size_t>(id);
   if (index >= entries_.size() || entries_[index].at == kNever) {
     // No step has seen it.
-    std::erase(newcomers_, id);
+    std::erase(page_.newcomers, id);
     make_room(index);
     entries_[index].at = r.ended;
-    entries_[index].waited = {waited_[0], waited_[1]};
+    entries_[index].waited = {page_.waited[0], page_.waited[1]};
   }
   Open& o = open(id);
-  if (head_ == id) change_head(r.ended, std::nullopt);
+  if (page_.head == id) change_head(r.ended, std::nullopt);
   if (o.phase == Phase::queued) {
     add_queue_time(o, entries_[index], r.ended, r.arrival);
   } else {

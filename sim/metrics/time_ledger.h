@@ -10,8 +10,11 @@
 // batch time and again form a cohort, which has counters over its own batches; those follow each other without a gap.
 // The line is charged from one plan to the next.
 //
-// Order of calls for a step: step_begins(), then what its plan does (admitted, preempted, resumed, chunk, skipped), all
-// at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
+// Replicas take their steps side by side: each has a page of its own for its counters and its line, and of(replica)
+// turns to it; all that is told until the next turn is of that replica. Requests stand in the order of the whole.
+//
+// Order of calls for a step of a replica: step_begins(), then what its plan does (admitted, preempted, resumed, chunk,
+// skipped), all at its start; step_ends(), then what it brought (restored, first_token, ended), all at its end.
 #pragma once
 
 #include <array>
@@ -44,15 +47,22 @@ class TimeLedger {
   // `front_end`: how long every request is on its way to the engine.
   explicit TimeLedger(SimTime front_end) : front_end_(front_end) {}
 
+  // Turns to the page of a replica.
+  TimeLedger& of(std::size_t replica) {
+    if (replica != turned_to_) [[unlikely]]
+      turn_to(replica);
+    return *this;
+  }
+
   // The request stands in the line; the next step that begins is the first that could take it.
-  void queued(RecordId id) { newcomers_.push_back(id); }
+  void queued(RecordId id) { page_.newcomers.push_back(id); }
 
   // In a pipeline, from the start: of a step only its line is told, to step_begins(), and neither chunks nor its end.
   void charge_by_batch() { by_batch_ = true; }
   // Time has passed for the line, which step_begins() told of last.
   void line_waits(SimTime now) {
-    waited_[static_cast<std::size_t>(step_.cause)] += (now - line_at_).count();
-    line_at_ = now;
+    page_.waited[static_cast<std::size_t>(page_.step.cause)] += (now - page_.line_at).count();
+    page_.line_at = now;
   }
   // A batch has passed the pipeline from start to end, with tokens of the request; own + overhead are what they take
   // alone. Nothing happens if the request has ended, or was preempted since.
@@ -65,12 +75,13 @@ class TimeLedger {
 
   void step_begins(SimTime now, const StepCharge& charge) {
     if (by_batch_) line_waits(now);
-    if (!newcomers_.empty()) enter_line(now);
-    if (log_ && (charge.head != head_ || (charge.head && charge.cause != step_.cause))) {
-      log_->add({now, charge.head.value_or(Event::nobody()), Event::nobody(), EventKind::head, charge.cause});
+    if (!page_.newcomers.empty()) enter_line(now);
+    if (log_ && (charge.head != page_.head || (charge.head && charge.cause != page_.step.cause))) {
+      log_->add({now, charge.head.value_or(Event::nobody()), Event::nobody(), EventKind::head, charge.cause,
+                 static_cast<std::uint16_t>(turned_to_)});
     }
-    if (charge.head != head_) change_head(now, charge.head);
-    step_ = charge;
+    if (charge.head != page_.head) change_head(now, charge.head);
+    page_.step = charge;
   }
   void admitted(RecordId id, SimTime now, SimTime arrival);
   // By recompute, or its KV is on the way to the host for so long; for whom, nobody() if that is not known.
@@ -82,9 +93,9 @@ class TimeLedger {
   void fetching(RecordId id);
 
   void step_ends() {
-    waited_[static_cast<std::size_t>(step_.cause)] += step_.lasts.count();
-    decode_own_ += step_.decode_own.count();
-    decode_overhead_ += step_.decode_overhead.count();
+    page_.waited[static_cast<std::size_t>(page_.step.cause)] += page_.step.lasts.count();
+    page_.decode_own += page_.step.decode_own.count();
+    page_.decode_overhead += page_.step.decode_overhead.count();
   }
   void restored(RecordId id, SimTime now, bool has_token);
   void first_token(RecordId id, SimTime now);
@@ -154,6 +165,20 @@ class TimeLedger {
     [[nodiscard]] TimeUses uses() const;
   };
 
+  // The line of a replica, and the counters of its steps.
+  struct Page {
+    std::vector<RecordId> newcomers;
+    StepCharge step;
+    SimTime line_at;
+    std::array<std::int64_t, kQueueCauses> waited{};
+    std::int64_t decode_own = 0;
+    std::int64_t decode_overhead = 0;
+    std::optional<RecordId> head;
+    Entry head_since;
+    std::vector<Cohort> cohorts;
+  };
+
+  void turn_to(std::size_t replica);
   Open& open(RecordId id);
   void make_room(std::size_t index);
   void enter_line(SimTime now);
@@ -170,27 +195,21 @@ class TimeLedger {
   [[nodiscard]] static Share share_of(SimTime within, SimTime own, SimTime overhead);
   void enter(Open& o, Phase phase, SimTime now) const;
   void note(SimTime now, EventKind kind, RecordId id, RecordId other = Event::nobody()) {
-    if (log_) log_->add({now, id, other, kind, QueueCause::seat});
+    if (log_) log_->add({now, id, other, kind, QueueCause::seat, static_cast<std::uint16_t>(turned_to_)});
   }
 
   SimTime front_end_;
   SimTime counted_from_;
   SimTime counted_to_ = kNever;
-  std::vector<RecordId> newcomers_;
   std::vector<Entry> entries_;        // by request
   std::vector<std::uint32_t> slots_;  // by request; where it is open, kNoSlot = not
   std::vector<Open> opens_;
   std::vector<std::uint32_t> unused_;
 
   bool by_batch_ = false;
-  std::vector<Cohort> cohorts_;
-  StepCharge step_;
-  SimTime line_at_;
-  std::array<std::int64_t, kQueueCauses> waited_{};
-  std::int64_t decode_own_ = 0;
-  std::int64_t decode_overhead_ = 0;
-  std::optional<RecordId> head_;
-  Entry head_since_;
+  Page page_;  // of the replica turned to
+  std::size_t turned_to_ = 0;
+  std::vector<Page> others_;  // by replica; that of the one turned to is not used
 
   std::optional<EventLog> log_;
   bool keeps_rows_ = false;

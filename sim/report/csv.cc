@@ -40,17 +40,17 @@ void append_seconds(fmt::memory_buffer& out, SimTime time) {
   append_decimal(out, time.count(), kPlaces);
 }
 
-std::string requests_header() {
+std::string requests_header(bool replicas) {
   std::string header =
       "request,arrival_s,prompt_tokens,output_tokens,outcome,reason,admission_s,ttft_s,tpot_s,e2e_s,preemptions,stall_"
       "s,"
       "recomputed_tokens";
   for (const char* bucket : metrics::kTimeBucketNames) header += fmt::format(",{}_s", bucket);
-  return header + ",tenant,slo_class\n";
+  return header + (replicas ? ",tenant,slo_class,replica\n" : ",tenant,slo_class\n");
 }
 
 void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics::RequestRecord& record,
-                    const metrics::TimeRow& time, std::string_view slo_class) {
+                    const metrics::TimeRow& time, std::string_view slo_class, std::optional<std::string_view> replica) {
   const bool finished = record.outcome == metrics::Outcome::finished;
   append_integer(out, request);
   out.push_back(',');
@@ -82,12 +82,28 @@ void append_request(fmt::memory_buffer& out, std::int64_t request, const metrics
   append_field(out, record.tenant);
   out.push_back(',');
   append(out, slo_class);
+  if (replica) {
+    out.push_back(',');
+    append(out, *replica);
+  }
   out.push_back('\n');
 }
 
-void append_event_header(fmt::memory_buffer& out) { append(out, "t_s,event,request,other,cause\n"); }
+void append_request(fmt::memory_buffer& out, const metrics::Collector& collector, std::size_t request) {
+  const metrics::RequestRecord& record = collector.records()[request];
+  const std::optional<std::uint16_t> at = collector.replica_of(static_cast<metrics::RecordId>(request));
+  const fmt::format_int number(at.value_or(0));
+  std::optional<std::string_view> replica;
+  if (collector.several_replicas()) replica = std::string_view(number.data(), at ? number.size() : 0);
+  append_request(out, static_cast<std::int64_t>(request), record, collector.time().row(request),
+                 collector.slo_class_of(record), replica);
+}
 
-void append_event(fmt::memory_buffer& out, const metrics::Event& event) {
+void append_event_header(fmt::memory_buffer& out, bool replicas) {
+  append(out, replicas ? "t_s,event,request,other,cause,replica\n" : "t_s,event,request,other,cause\n");
+}
+
+void append_event(fmt::memory_buffer& out, const metrics::Event& event, bool replicas) {
   const auto request = [&](metrics::RecordId id) {
     out.push_back(',');
     if (id != metrics::Event::nobody()) append_integer(out, static_cast<std::int64_t>(id));
@@ -100,6 +116,7 @@ void append_event(fmt::memory_buffer& out, const metrics::Event& event) {
   out.push_back(',');
   const bool kept_out = event.kind == metrics::EventKind::head && event.request != metrics::Event::nobody();
   if (kept_out) append(out, kQueueCauseNames[static_cast<std::size_t>(event.cause)]);
+  if (replicas) append_field(out, event.replica);
   out.push_back('\n');
 }
 
@@ -130,8 +147,9 @@ void append_time_series_row(fmt::memory_buffer& out, const metrics::TimeSeriesRo
   append_field(out, row.recomputed_tokens);
   out.push_back(',');
   append_seconds(out, row.waited_on_link);
-  append_share(out, row.copied_out, row.lasted);
-  append_share(out, row.copied_in, row.lasted);
+  const SimTime of_links(row.links * row.lasted.count());
+  append_share(out, row.copied_out, of_links);
+  append_share(out, row.copied_in, of_links);
   out.push_back('\n');
 }
 

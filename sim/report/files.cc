@@ -20,20 +20,18 @@ constexpr const char* kComparisonTable = "comparison.csv";
 void append(PendingFile& file, std::string_view text) { file.buffer().append(text.data(), text.data() + text.size()); }
 
 void write_requests(PendingFile& file, const metrics::Collector& collector) {
-  append(file, requests_header());
-  const std::vector<metrics::RequestRecord>& records = collector.records();
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    append_request(file.buffer(), static_cast<std::int64_t>(i), records[i], collector.time().row(i),
-                   collector.slo_class_of(records[i]));
+  append(file, requests_header(collector.several_replicas()));
+  for (std::size_t i = 0; i < collector.records().size(); ++i) {
+    append_request(file.buffer(), collector, i);
     file.spill();
   }
   file.close();
 }
 
-void write_events(PendingFile& file, const metrics::EventLog& log) {
-  append_event_header(file.buffer());
+void write_events(PendingFile& file, const metrics::EventLog& log, bool replicas) {
+  append_event_header(file.buffer(), replicas);
   for (const metrics::Event& event : log.events()) {
-    append_event(file.buffer(), event);
+    append_event(file.buffer(), event, replicas);
     file.spill();
   }
   file.close();
@@ -83,7 +81,8 @@ void write_reports(const std::filesystem::path& dir, const metrics::Summary& sum
   write_requests(requests, collector);
   write_time_series(time_series, collector);
   std::optional<PendingFile> events;
-  if (const auto& log = collector.time().events()) write_events(events.emplace(dir / kEventsFile), *log);
+  if (const auto& log = collector.time().events())
+    write_events(events.emplace(dir / kEventsFile), *log, collector.several_replicas());
   write_json(whole, summary_json(summary));
   if (events) {
     events->commit();

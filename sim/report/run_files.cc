@@ -32,6 +32,9 @@ class CsvFile {
     }
     return static_cast<std::size_t>(at - header_.begin());
   }
+  [[nodiscard]] bool has(const std::string& name) const {
+    return std::find(header_.begin(), header_.end(), name) != header_.end();
+  }
 
   bool next() {
     if (!std::getline(in_, text_)) return false;
@@ -89,6 +92,12 @@ class CsvFile {
   std::vector<std::string_view> fields_;
 };
 
+// There only of a run of several replicas.
+std::optional<std::size_t> replica_column(const CsvFile& file) {
+  if (!file.has("replica")) return std::nullopt;
+  return file.column("replica");
+}
+
 std::vector<RequestRow> read_requests(const std::filesystem::path& path) {
   CsvFile file(path, "expected the folder that `blockyard run SCENARIO --out DIR` has written");
   const std::size_t request = file.column("request");
@@ -107,6 +116,7 @@ std::vector<RequestRow> read_requests(const std::filesystem::path& path) {
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     buckets[i] = file.column(std::string(metrics::kTimeBucketNames[i]) + "_s");
   }
+  const std::optional<std::size_t> replica = replica_column(file);
   std::vector<RequestRow> rows;
   while (file.next()) {
     if (file.integer(request) != static_cast<std::int64_t>(rows.size())) {
@@ -124,6 +134,7 @@ std::vector<RequestRow> read_requests(const std::filesystem::path& path) {
     r.preemptions = file.integer(preemptions).value_or(0);
     r.stall = file.time(stall).value_or(SimTime(0));
     r.recomputed_tokens = file.integer(recomputed).value_or(0);
+    if (replica) r.replica = file.integer(*replica).value_or(0);
     for (std::size_t i = 0; i < buckets.size(); ++i) {
       r.time.ns[i] = file.time(buckets[i]).value_or(SimTime(0)).count();
     }
@@ -154,6 +165,7 @@ std::vector<metrics::Event> read_events(const std::filesystem::path& path, const
   const std::size_t request = file.column("request");
   const std::size_t other = file.column("other");
   const std::size_t cause = file.column("cause");
+  const std::optional<std::size_t> replica = replica_column(file);
   const auto id = [&](std::size_t column) {
     const std::optional<std::int64_t> number = file.integer(column);
     if (!number) return metrics::Event::nobody();
@@ -172,6 +184,7 @@ std::vector<metrics::Event> read_events(const std::filesystem::path& path, const
     if (!file.text(cause).empty()) {
       e.cause = static_cast<QueueCause>(index_in(kQueueCauseNames, file, cause, "seat, token_budget or kv_memory"));
     }
+    if (replica) e.replica = static_cast<std::uint16_t>(file.integer(*replica).value_or(0));
     if (e.request == metrics::Event::nobody() && e.kind != metrics::EventKind::head) file.fail(request, "a request");
     if (e.request != metrics::Event::nobody()) {
       check_same_run(file, time, e, requests[static_cast<std::size_t>(e.request)]);
@@ -210,7 +223,9 @@ RunFiles read_run_files(const std::filesystem::path& dir) {
   RunFiles files;
   files.requests = read_requests(dir / kRequestsFile);
   files.events = read_events(dir / kEventsFile, files.requests);
-  files.pool = read_pool(dir / kTimeSeriesFile);
+  const bool one_replica =
+      std::ranges::all_of(files.requests, [](const RequestRow& request) { return request.replica == 0; });
+  if (one_replica) files.pool = read_pool(dir / kTimeSeriesFile);
   return files;
 }
 

@@ -29,6 +29,7 @@ struct RequestRow {
   SimTime stall;
   std::int64_t recomputed_tokens = 0;
   metrics::TimeRow time;
+  std::int64_t replica = 0;
 };
 
 // The pool at the end of a row of timeseries.csv.
@@ -40,7 +41,7 @@ struct PoolRow {
 struct RunFiles {
   std::vector<RequestRow> requests;  // by id
   std::vector<metrics::Event> events;
-  std::vector<PoolRow> pool;  // by time
+  std::vector<PoolRow> pool;  // by time; none of several replicas, whose rows are sums
 };
 
 [[nodiscard]] RunFiles read_run_files(const std::filesystem::path& dir);

@@ -41,7 +41,7 @@ bool ends(EventKind kind) {
   return kind == EventKind::finished || kind == EventKind::abandoned || kind == EventKind::ignored;
 }
 
-class Batch {
+class Batches {
  public:
   void happens(const Event& e) {
     switch (e.kind) {
@@ -62,12 +62,14 @@ class Batch {
         break;
     }
   }
+  // In the replica of the first of `without`, and but for these.
   [[nodiscard]] Holders holders(const RunFiles& files, SimTime now, const std::vector<std::size_t>& without) const {
     Holders h;
     h.at = now;
     for (const auto& [request, since] : since_) {
       if (std::find(without.begin(), without.end(), request) != without.end()) continue;
       const RequestRow& r = files.requests[request];
+      if (r.replica != files.requests[without.front()].replica) continue;
       h.largest.push_back({request, tokens_at(r, now), since, outputs_unknown(r, now)});
     }
     h.running = static_cast<std::int64_t>(h.largest.size());
@@ -85,15 +87,15 @@ class Batch {
 // All in one pass over the events. Those that end at the very instant hold nothing any more.
 void answer(const RunFiles& files, std::vector<Question>& questions) {
   sort_keeping_ties(questions, [](const Question& question) { return question.at; });
-  Batch batch;
+  Batches batches;
   auto event = files.events.begin();
   for (const Question& question : questions) {
-    for (; event != files.events.end() && event->time < question.at; ++event) batch.happens(*event);
+    for (; event != files.events.end() && event->time < question.at; ++event) batches.happens(*event);
     std::vector<std::size_t> without{question.except};
     for (auto now = event; now != files.events.end() && now->time == question.at; ++now) {
       if (ends(now->kind)) without.push_back(index_of(now->request));
     }
-    *question.answer = batch.holders(files, question.at, without);
+    *question.answer = batches.holders(files, question.at, without);
   }
 }
 
@@ -170,10 +172,10 @@ std::vector<Story> stories_of(const RunFiles& files, const std::vector<std::size
   }
   // Who neither was admitted nor left waits to the end of the run.
   std::vector<SimTime> left(requests.size(), files.events.empty() ? SimTime(0) : files.events.back().time);
-  std::vector<const Event*> heads;
+  std::map<std::int64_t, std::vector<const Event*>> heads;  // by replica
   for (const Event& e : files.events) {
     if (e.kind == EventKind::head) {
-      heads.push_back(&e);
+      heads[e.replica].push_back(&e);
       continue;
     }
     if (const auto story = story_of_request.find(index_of(e.request)); story != story_of_request.end()) {
@@ -188,7 +190,7 @@ std::vector<Story> stories_of(const RunFiles& files, const std::vector<std::size
   std::vector<Question> questions;
   for (std::size_t i = 0; i < stories.size(); ++i) {
     Story& story = stories[i];
-    choose_waits(story, line_waits(heads, story.row, left[i]), questions);
+    choose_waits(story, line_waits(heads[story.row.replica], story.row, left[i]), questions);
     story.at_preemption.resize(std::min(kPreemptionsWithHolders, story.preemptions.size()));
     for (std::size_t p = 0; p < story.at_preemption.size(); ++p) {
       questions.push_back({story.preemptions[p].at, story.request, &story.at_preemption[p]});

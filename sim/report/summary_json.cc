@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "sim/report/groups_json.h"
+#include "sim/report/replicas.h"
 
 namespace blockyard::report {
 namespace {
@@ -207,6 +208,7 @@ ordered_json summary_json(const metrics::Summary& s) {
   }
   j["makespan_s"] = s.makespan_s;
   j["steps"] = s.steps;
+  if (!s.replicas.empty()) j["replicas"] = replicas_json(s);
   if (s.pipeline.stages > 1) j["pipeline"] = pipeline_json(s.pipeline);
   j["latency"] = {{"admission_s", distribution_json(s.admission)},
                   {"ttft_s", distribution_json(s.ttft)},

@@ -7,6 +7,7 @@
 #include "sim/report/definitions.h"
 #include "sim/report/figures.h"
 #include "sim/report/groups_text.h"
+#include "sim/report/replicas.h"
 #include "sim/report/text_table.h"
 
 namespace blockyard::report {
@@ -25,10 +26,10 @@ std::string labelled(std::string_view label, std::string_view text) {
 
 std::string footnote(std::string_view text) { return wrapped(kIndent, text, kColumns, kIndent); }
 
-std::string heading(const metrics::Identity& identity) {
+std::string heading(const metrics::Identity& identity, std::size_t replicas) {
   return wrapped("",
-                 fmt::format("{}: {} on {} x {}, seed {}", identity.scenario, identity.model, identity.gpus,
-                             identity.gpu, identity.seed),
+                 fmt::format("{}: {} on {} x {}{}, seed {}", identity.scenario, identity.model, identity.gpus,
+                             identity.gpu, replicas > 1 ? fmt::format(" in {} replicas", replicas) : "", identity.seed),
                  kColumns, kIndent);
 }
 
@@ -295,8 +296,9 @@ std::string origin(const metrics::Identity& identity, std::string_view read) {
 }  // namespace
 
 std::string print_summary(const Summary& s, std::string_view read) {
-  return marks_text(s) + heading(s.identity) + "\n" + work(s) + "\n" + latency(s) + "\n" + groups_text(s) +
-         time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" + memory(s) + origin(s.identity, read);
+  return marks_text(s) + heading(s.identity, s.replicas.size()) + "\n" + work(s) + "\n" + latency(s) + "\n" +
+         groups_text(s) + replicas_text(s) + time_ledger(s) + batch(s) + pipeline(s.pipeline) + swap(s.swap) + "\n" +
+         memory(s) + origin(s.identity, read);
 }
 
 }  // namespace blockyard::report

@@ -17,6 +17,7 @@ struct Vocabulary {
   NameDocs schedulers;
   NameDocs engine_presets;
   NameDocs queue_orders;
+  NameDocs routers;
   NameDocs strategies;
   NameDocs reservations;
   NameDocs placements;

@@ -20,6 +20,7 @@
 #include "sim/serving/memory_options.h"
 #include "sim/serving/pipeline_options.h"
 #include "sim/serving/preemption_options.h"
+#include "sim/serving/replica_options.h"
 #include "sim/serving/requests.h"
 #include "sim/serving/restore_cost.h"
 #include "sim/serving/sample_options.h"
@@ -94,12 +95,51 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   return cost::make_roofline(s.model, s.gpu.spec, constants.calibration, options);
 }
 
+// What KV of a replica goes over when it leaves its GPUs.
+struct HostWays {
+  bool link = false;
+  bool swaps = false;
+  std::optional<TierPathsOptions> tiers;
+  Bytes block_bytes;  // of one GPU
+  Tokens longest_chunk;
+};
+
+EngineParts engine_parts(const Document& scenario, const Served& s, sched::EngineOptions options, const HostWays& ways,
+                         cost::CostModel& cost, Diagnostics& errors) {
+  EngineParts parts;
+  if (ways.link) parts.host_link = std::make_unique<cost::HostLink>(host_link(scenario, s.gpu.spec));
+  if (ways.tiers) {
+    TierSetup tiers = tier_setup(scenario, *ways.tiers, *parts.host_link, cost, errors);
+    options.memory.tiers = tiers.options;
+    parts.tier_paths = std::move(tiers.paths);
+  }
+  if (ways.swaps) {
+    parts.swap_path =
+        std::make_unique<SwapPath>(*parts.host_link, ways.block_bytes, kCopiesPerLayer * s.model.num_hidden_layers);
+    options.link = parts.swap_path.get();
+  }
+  parts.restore_cost = std::make_unique<RestoreCost>(cost, ways.longest_chunk, parts.swap_path.get());
+  options.restore_cost = parts.restore_cost.get();
+  errors.throw_if_any();
+  sched::Engine made = sched::make_engine(scenario.choice("engine.scheduler"), options);
+  parts.memory = std::move(made.memory);
+  parts.scheduler = std::move(made.scheduler);
+  return parts;
+}
+
 bool keeps_state(const model::ModelSpec& spec) {
   return std::ranges::any_of(model::layer_groups(spec),
                              [](const model::LayerGroup& group) { return group.kind == model::LayerKind::recurrent; });
 }
 
 }  // namespace
+
+Cluster make_cluster(const Assembly& a, metrics::Collector& collector) {
+  Cluster cluster(a.router.get());
+  for (const EngineParts& each : a.engines)
+    cluster.add(a.replica, *each.scheduler, *each.memory, *a.cost, collector, a.contents.get());
+  return cluster;
+}
 
 Assembly assemble(const Document& scenario, const std::filesystem::path& configs, const RequestsOverride* given,
                   const cost::Constants* constants, const CacheRecording& recording) {
@@ -138,6 +178,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const Served& s = *maybe;
 
   check_pipeline(scenario, asks, errors);
+  check_replicas(scenario, s.model, cached, errors);
   const Pool pool = pool_of(scenario, s, cached, forks, errors);
   const BlockLayout& blocks = pool.blocks;
   const model::MemoryBudget& memory_budget = pool.budget;
@@ -202,26 +243,24 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         cache_eviction(scenario, traits.own_eviction, s.model, s.max_model_len, recording, a.identity, errors);
   }
   const bool swaps = sched::mode_swaps(options.mode);
-  if (swaps || (cached && asks_tiers(scenario))) {
-    a.host_link = std::make_unique<cost::HostLink>(host_link(scenario, s.gpu.spec));
-  }
+  const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
+  HostWays ways;
+  ways.link = swaps || (cached && asks_tiers(scenario));
+  ways.swaps = swaps;
+  ways.block_bytes = Bytes(block_bytes);
+  ways.longest_chunk = engine.max_num_batched_tokens;
   if (cached && asks_tiers(scenario) && !traits.own_eviction && !recording.first_run) {
-    const std::int64_t bytes = block_size.count() * memory_budget.bytes_per_token.count();
-    TierPathsOptions paths;
-    paths.block_bytes = Bytes(bytes);
-    paths.gpus = s.tensor_parallel;
-    paths.copies_per_block = kCopiesPerLayer * s.model.num_hidden_layers;
-    paths.longest_chunk = engine.max_num_batched_tokens;
-    TierSetup tiers = tier_setup(scenario, paths, *a.host_link, *a.cost, errors);
-    options.memory.tiers = tiers.options;
-    a.tier_paths = std::move(tiers.paths);
+    ways.tiers.emplace();
+    ways.tiers->block_bytes = ways.block_bytes;
+    ways.tiers->gpus = s.tensor_parallel;
+    ways.tiers->copies_per_block = kCopiesPerLayer * s.model.num_hidden_layers;
+    ways.tiers->longest_chunk = ways.longest_chunk;
   }
   options.watermark =
       usable > Tokens(0)
           ? watermark(scenario, paged ? block_size : scenario.tokens("kv_cache.block_size"), usable, errors)
           : std::nullopt;
   if (!options.watermark && traits.own_watermark > 0) options.watermark = traits.own_watermark;
-  const std::int64_t block_bytes = block_size.count() * memory_budget.bytes_per_token.count();  // of one GPU
   if (swaps) {
     if (cached && traits.own_preemption) {
       errors.add(scenario.place("preemption.mode"),
@@ -240,13 +279,10 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
           "computing");
     }
     options.host_blocks = Blocks(scenario.bytes("preemption.swap_space").count() / block_bytes);
-    a.swap_path =
-        std::make_unique<SwapPath>(*a.host_link, Bytes(block_bytes), kCopiesPerLayer * s.model.num_hidden_layers);
     if (options.host_blocks == Blocks(0)) {
       a.identity.notes.push_back(
           fmt::format("preemption.swap_space holds no block of {} bytes: all victims are recomputed", block_bytes));
     }
-    options.link = a.swap_path.get();
   }
   if (forks && (swaps || options.batch.tail_blocks > Tokens(0))) {
     errors.add(
@@ -257,19 +293,21 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     errors.add(scenario.place("preemption.tail_blocks"),
                "preemption.tail_blocks: not combined with prefix caching (prefix_cache.enable: false)");
   }
-  a.restore_cost = std::make_unique<RestoreCost>(*a.cost, engine.max_num_batched_tokens, a.swap_path.get());
-  options.restore_cost = a.restore_cost.get();
-  errors.throw_if_any();
-  sched::Engine made = sched::make_engine(scheduler, options);
+  for (std::int64_t i = 0; i < s.replicas; ++i)
+    a.engines.push_back(engine_parts(scenario, s, options, ways, *a.cost, errors));
+  const kv::Memory& one_memory = *a.engines.front().memory;
+  if (s.replicas > 1) a.router = make_router(scenario.choice("engine.router"), a.engines.size());
   a.host_blocks = options.host_blocks;
   a.one_block_table = blocks.tables.empty();
-  a.memory = std::move(made.memory);
-  a.scheduler = std::move(made.scheduler);
-  if (cached) warm_cache(scenario, *a.contents, *a.memory, a.identity, errors);
+  if (cached) {
+    std::vector<kv::Memory*> pools;
+    for (const EngineParts& each : a.engines) pools.push_back(each.memory.get());
+    warm_cache(scenario, *a.contents, pools, a.identity, errors);
+  }
   errors.throw_if_any();
   a.replica.block_bytes = block_bytes * s.tensor_parallel;
-  a.replica.swaps = a.swap_path != nullptr;
-  a.metrics.host_capacity = Bytes(a.host_blocks.count() * a.replica.block_bytes);
+  a.replica.swaps = swaps;
+  a.metrics.host_capacity = Bytes(s.replicas * a.host_blocks.count() * a.replica.block_bytes);
 
   a.longest_chunk = engine.max_num_batched_tokens;
   a.replica.token_bytes = memory_budget.bytes_per_token.count() * s.tensor_parallel;
@@ -283,7 +321,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
       s.max_model_len + (traits.takes_whole_len ? sched::VllmV0::kBeyondMaxModelLen : Tokens(0));
   a.admission.longest_prompt = a.admission.longest_sequence - Tokens(1);
   a.admission.watermark_grains =
-      static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(a.memory->total_grains()));
+      static_cast<std::int64_t>(options.watermark.value_or(0) * static_cast<double>(one_memory.total_grains()));
   a.admission.front_end = a.metrics.front_end = to_time(a.constants.front_end_s);
   a.replica.fast_forward = engine.fast_forward;
   a.replica.async_scheduling = async_scheduling(scenario);
@@ -306,13 +344,14 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   } else if (!blocks.tables.empty()) {
     a.metrics.slot_bytes = blocks.piece_bytes.count() * s.tensor_parallel;
   }
-  a.metrics.capacity_slots = a.memory->total_pieces();
+  a.metrics.replicas = s.replicas;
+  a.metrics.capacity_slots = s.replicas * one_memory.total_pieces();
 
   a.identity.scenario = scenario.has_value("name") ? scenario.text("name") : scenario.name();
   a.identity.seed = static_cast<std::uint64_t>(scenario.integer("seed"));
   a.identity.model = s.model.name;
   a.identity.gpu = s.gpu.spec.name;
-  a.identity.gpus = s.gpus();
+  a.identity.gpus = s.replicas * s.gpus();
   a.metrics.pipeline_stages = s.stages;
   a.identity.provenance.push_back(a.cost->provenance());
   if (a.constants.front_end_s > 0) {

@@ -20,6 +20,7 @@
 #include "sim/serving/clients.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/requests.h"
+#include "sim/serving/router.h"
 #include "sim/serving/simulation.h"
 #include "sim/serving/swap_path.h"
 #include "sim/serving/tier_paths.h"
@@ -28,6 +29,16 @@
 
 namespace blockyard::serving {
 
+// What each replica has for itself.
+struct EngineParts {
+  std::unique_ptr<kv::Memory> memory;
+  std::unique_ptr<cost::HostLink> host_link;  // what both of these go over
+  std::unique_ptr<SwapPath> swap_path;        // where preemption may swap
+  std::unique_ptr<TierPaths> tier_paths;      // where the prefix cache has tiers below the GPU
+  std::unique_ptr<sched::RestoreCost> restore_cost;
+  std::unique_ptr<sched::Scheduler> scheduler;
+};
+
 struct Assembly {
   std::unique_ptr<PromptContents> contents;  // with a prefix cache
   std::unique_ptr<workload::RequestSource> requests;
@@ -35,15 +46,11 @@ struct Assembly {
   std::unique_ptr<Clients> clients;               // between them and the engine, where answers matter
   const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
-  std::unique_ptr<kv::Memory> memory;
-  std::unique_ptr<cost::CostModel> cost;
-  std::unique_ptr<cost::HostLink> host_link;  // what both of these go over
-  std::unique_ptr<SwapPath> swap_path;        // where preemption may swap
-  std::unique_ptr<TierPaths> tier_paths;      // where the prefix cache has tiers below the GPU
-  std::unique_ptr<sched::RestoreCost> restore_cost;
-  std::unique_ptr<sched::Scheduler> scheduler;
-  Blocks host_blocks;           // that swapped sequences go to
-  bool one_block_table = true;  // of a sequence, in which every token stays
+  std::unique_ptr<cost::CostModel> cost;          // of every replica
+  std::vector<EngineParts> engines;               // by replica, alike; at least one
+  std::unique_ptr<Router> router;                 // of several
+  Blocks host_blocks;                             // of a replica, that swapped sequences go to
+  bool one_block_table = true;                    // of a sequence, in which every token stays
   AdmissionOptions admission;
   RunLimits limits;
   ReplicaOptions replica;
@@ -52,6 +59,9 @@ struct Assembly {
   cost::Constants constants;   // that the times come from
   metrics::Identity identity;  // names and provenance for the report
 };
+
+// The replicas of an assembly, which outlives them: once.
+[[nodiscard]] Cluster make_cluster(const Assembly& a, metrics::Collector& collector);
 
 // `requests` takes the place of the scenario's workload, `constants` that of all it says of times. Throws InputError
 // with everything that is wrong.

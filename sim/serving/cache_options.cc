@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <span>
 
 #include "sim/kv/eviction/keeping.h"
 #include "sim/serving/block_costs.h"
@@ -113,8 +113,8 @@ kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, co
   return made;
 }
 
-void warm_cache(const Document& scenario, PromptContents& contents, kv::Memory& memory, metrics::Identity& identity,
-                Diagnostics& errors) {
+void warm_cache(const Document& scenario, PromptContents& contents, std::span<kv::Memory* const> memories,
+                metrics::Identity& identity, Diagnostics& errors) {
   if (scenario.is_word("prefix_cache.warm", "none")) return;
   const std::filesystem::path file = scenario.file("prefix_cache.warm");
   try {
@@ -128,13 +128,16 @@ void warm_cache(const Document& scenario, PromptContents& contents, kv::Memory& 
     while (const std::size_t count = trace->read(some)) {
       for (const workload::Request& request : std::span(some).first(count)) {
         contents.said_before(requests++, request, content);
-        if (memory.remember(content, PromptContents::origin(request))) continue;
+        const bool remembered = std::ranges::all_of(
+            memories, [&](kv::Memory* memory) { return memory->remember(content, PromptContents::origin(request)); });
+        if (remembered) continue;
         errors.add(scenario.place("prefix_cache.warm"),
                    fmt::format("prefix_cache.warm: {} starts with an empty cache; expected none",
                                scenario.choice("engine.scheduler")));
         return;
       }
     }
+    const kv::Memory& memory = *memories.front();
     const double cached =
         static_cast<double>(memory.partition()[MemoryState::cached]) / static_cast<double>(memory.total_pieces());
     identity.notes.push_back(fmt::format("the cache starts with what {} requests of {} said: {:.1f} % of the pool",

@@ -1,6 +1,8 @@
 // The scenario's `prefix_cache` section -> who shares blocks, which are kept, and what is cached at the start.
 #pragma once
 
+#include <span>
+
 #include "sim/base/diagnostics.h"
 #include "sim/kv/cache/recorded_uses.h"
 #include "sim/kv/memory.h"
@@ -37,8 +39,8 @@ struct CacheRecording {
 
 [[nodiscard]] CacheSalt cache_salt(const scenario::Document& scenario);
 
-// What prefix_cache.warm names, into the cache of a memory that nobody has used yet.
-void warm_cache(const scenario::Document& scenario, PromptContents& contents, kv::Memory& memory,
+// What prefix_cache.warm names, into the caches of memories, all alike, that nobody has used yet: into each the whole.
+void warm_cache(const scenario::Document& scenario, PromptContents& contents, std::span<kv::Memory* const> memories,
                 metrics::Identity& identity, Diagnostics& errors);
 
 }  // namespace blockyard::serving

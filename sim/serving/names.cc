@@ -18,6 +18,7 @@
 #include "sim/sched/waiting_queue.h"
 #include "sim/serving/engine_preset.h"
 #include "sim/serving/hardware.h"
+#include "sim/serving/router.h"
 #include "sim/workload/generator.h"
 #include "sim/workload/max_tokens.h"
 #include "sim/workload/trace_formats.h"
@@ -111,6 +112,7 @@ scenario::Vocabulary vocabulary(const std::filesystem::path& configs) {
           .schedulers = sched::schedulers(),
           .engine_presets = engine_presets(),
           .queue_orders = sched::queue_orders(),
+          .routers = routers(),
           .strategies = kv::strategies(),
           .reservations = kv::reservations(),
           .placements = kv::placements(),
@@ -132,6 +134,7 @@ std::vector<NameTable> name_tables(const std::filesystem::path& configs) {
           {"schedulers", v.schedulers},
           {"engine_presets", v.engine_presets},
           {"queue_orders", v.queue_orders},
+          {"routers", v.routers},
           {"strategies", v.strategies},
           {"reservations", v.reservations},
           {"placements", v.placements},

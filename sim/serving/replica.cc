@@ -16,6 +16,7 @@ constexpr SimTime kLongestRun(250LL * 365 * 86400 * kNanosecondsPerSecond);
 Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
                  metrics::Collector& collector, PromptContents* contents)
     : options_(options),
+      number_(options.number),
       scheduler_(&scheduler),
       memory_(&memory),
       cost_(&cost),
@@ -26,14 +27,14 @@ Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv:
     pipeline_.emplace(cost.stages());
     passes_.resize(static_cast<std::size_t>(cost.stages()));
     under_way_.resize(passes_.size());
-    collector_->time().charge_by_batch();
+    collector_->time(number_).charge_by_batch();
   }
   tell_memory();
   if (options_.memory_changed)
     memory_->listen([this](const MemoryChange& change) { options_.memory_changed(now_, change); });
 }
 
-void Replica::tell_memory() { collector_->set_memory(memory_->partition(), memory_->largest_free_pieces()); }
+void Replica::tell_memory() { collector_->set_memory(number_, memory_->partition(), memory_->largest_free_pieces()); }
 
 void Replica::arrive(SimTime now, RequestId id, const workload::Request& request) {
   collector_->advance(now);
@@ -43,12 +44,12 @@ void Replica::arrive(SimTime now, RequestId id, const workload::Request& request
   } else {
     hand_over(id, request);
   }
-  collector_->set_waiting(waiting());
+  collector_->set_waiting(number_, waiting());
 }
 
 void Replica::hand_over(RequestId id, const workload::Request& request) {
   scheduler_->arrive(id, request);
-  collector_->time().queued(record(id));
+  collector_->time(number_).queued(record(id));
 }
 
 void Replica::abandon(SimTime now, RequestId id) {
@@ -78,13 +79,14 @@ void Replica::note_end(SimTime now, RequestId id) {
 
 // A state that no time passes in is nobody's business: it is told when a step has been planned, or when there is none.
 void Replica::tell_state() {
-  collector_->set_running(scheduler_->running());
-  collector_->set_waiting(waiting());
+  collector_->set_running(number_, scheduler_->running());
+  collector_->set_waiting(number_, waiting());
   tell_memory();
-  if (options_.swaps) collector_->set_host(Bytes(scheduler_->host_used().count() * options_.block_bytes));
+  collector_->set_stepping(number_, step_in_flight(), false);
+  if (options_.swaps) collector_->set_host(number_, Bytes(scheduler_->host_used().count() * options_.block_bytes));
   if (!tells_sharing_) return;
   const kv::BlockSharing sharing = memory_->sharing();
-  collector_->set_sharing(sharing.held, sharing.unshared);
+  collector_->set_sharing(number_, sharing.held, sharing.unshared);
 }
 
 SimTime Replica::begin(SimTime now, SimTime horizon, bool helped) {
@@ -152,12 +154,13 @@ SimTime Replica::start_step(SimTime now) {
     } else {
       steps_as_one_ = 1;
     }
-    if (held > SimTime(0)) collector_->waits_on_link(now, now + held);
+    if (held > SimTime(0)) collector_->waits_on_link(number_, now, now + held);
     charge(now, batch, computing, lasts);
     record_batch(now, batch);
     charge_parts(batch, computing);
   }
   tell_state();
+  if (options_.tells_load) planned_waiting_ = scheduler_->waiting();
   ++steps_started_;
   step_start_ = now;
   step_end_ = now + lasts;
@@ -168,22 +171,23 @@ void Replica::end_step(SimTime now) {
   now_ = now;
   CHECK_LAW(now == step_end_, "the step ends at {} ns, told {} ns", step_end_.count(), now.count());
   collector_->advance(now);
-  collector_->time().step_ends();
+  collector_->time(number_).step_ends();
   if (in_flight_ == InFlight::plain_step) {
     collector_->token_gap(now - step_start_, plain_batch_.decodes);
-    collector_->step(plain_batch_.decodes, plain_batch_.decodes);
+    collector_->step(number_, plain_batch_.decodes, plain_batch_.decodes);
     steps_without_progress_ = 0;
   } else {
     record_outcome(now, step_start_, scheduler_->complete(now));
   }
   in_flight_ = InFlight::nothing;
+  note_load();
   memory_->step_ended(now);
   for (const RequestId id : leaving_) let_go(now, id);
   leaving_.clear();
 }
 
 void Replica::record_batch(SimTime now, const sched::Batch& batch) {
-  metrics::TimeLedger& time = collector_->time();
+  metrics::TimeLedger& time = collector_->time(number_);
   for (const RequestId id : batch.admitted) {
     collector_->admitted(record(id), now);
     time.admitted(record(id), now, collector_->records()[index_of(id)].arrival);
@@ -205,13 +209,13 @@ void Replica::record_batch(SimTime now, const sched::Batch& batch) {
         batch.failure, scheduler_->running(), scheduler_->waiting(), memory_->available(), memory_->total_grains());
   }
   if (contents_ != nullptr)
-    collector_->prefix_lookups(batch.looked_up, batch.hit, batch.looked_up_resumed, batch.hit_resumed);
+    collector_->prefix_lookups(number_, batch.looked_up, batch.hit, batch.looked_up_resumed, batch.hit_resumed);
   for (std::int64_t i = 0; i < batch.refused_although_free; ++i) collector_->refused_although_free();
 }
 
 // What of a victim's wait is charged to its copy is what holds the step up.
 void Replica::record_swaps(SimTime now, const sched::Batch& batch) {
-  metrics::TimeLedger& time = collector_->time();
+  metrics::TimeLedger& time = collector_->time(number_);
   for (const sched::Swap& swap : batch.swapped_in) {
     time.resumed(record(swap.request), now, true);
     collector_->swapped_in(swap.cause, swap.blocks, Bytes(swap.blocks.count() * options_.block_bytes));
@@ -228,7 +232,7 @@ void Replica::record_swaps(SimTime now, const sched::Batch& batch) {
 void Replica::record_outcome(SimTime now, SimTime began, const sched::StepOutcome& outcome) {
   if (outcome.shared_gap > 0) collector_->token_gap(now - began, outcome.shared_gap);
   for (const SimTime gap : outcome.gaps) collector_->token_gap(gap, 1);
-  metrics::TimeLedger& time = collector_->time();
+  metrics::TimeLedger& time = collector_->time(number_);
   for (const sched::Restore& r : outcome.restored) {
     collector_->restored(record(r.request), r.stall, r.waiting);
     time.restored(record(r.request), now, answered(r.request));
@@ -245,7 +249,7 @@ void Replica::record_outcome(SimTime now, SimTime began, const sched::StepOutcom
     note_end(now, f.request);
   }
   finished_ += static_cast<std::int64_t>(outcome.finished.size());
-  collector_->step(outcome.computed, outcome.tokens);
+  collector_->step(number_, outcome.computed, outcome.tokens);
   check_progress(outcome.progress);
 }
 
@@ -355,11 +359,11 @@ void Replica::charge(SimTime now, const sched::Batch& batch, const cost::StepTim
   const SimTime overhead = std::min(computing.overhead, own);
   metrics::StepCharge charge{lasts, own - overhead, overhead, batch.head_waits_for, std::nullopt};
   if (scheduler_->waiting() > 0) charge.head = record(batch.head);
-  collector_->time().step_begins(now, charge);
+  collector_->time(number_).step_begins(now, charge);
 }
 
 void Replica::charge_parts(const sched::Batch& batch, const cost::StepTime& computing) {
-  metrics::TimeLedger& time = collector_->time();
+  metrics::TimeLedger& time = collector_->time(number_);
   for_chunks_of_each(batch, computing,
                      [&](RequestId id, SimTime own, SimTime overhead) { time.chunk(record(id), own, overhead); });
   for (const RequestId id : batch.skipped) time.skipped(record(id));

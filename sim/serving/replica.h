@@ -32,6 +32,7 @@
 #include "sim/sched/scheduler.h"
 #include "sim/serving/pipeline.h"
 #include "sim/serving/prompt_contents.h"
+#include "sim/serving/router.h"
 
 namespace blockyard::serving {
 
@@ -43,6 +44,8 @@ struct MemoryTimes {
 };
 
 struct ReplicaOptions {
+  std::size_t number = 0;   // among replicas
+  bool tells_load = false;  // somebody asks for load_at_last_step()
   bool fast_forward = true;
   // The next step is planned while one runs, so that a request that arrives during step k joins step k + 2 (vLLM 0.14
   // and later).
@@ -77,6 +80,9 @@ class Replica {
   [[nodiscard]] std::int64_t waiting() const {
     return scheduler_->waiting() + std::ssize(unseen_) + std::ssize(arriving_);
   }
+  [[nodiscard]] ReplicaLoad load() const { return {waiting(), scheduler_->running()}; }
+  // As the engine tells it after a step: it has not yet taken in who arrived during it.
+  [[nodiscard]] ReplicaLoad load_at_last_step() const { return load_at_last_step_; }
   [[nodiscard]] std::int64_t steps_started() const { return steps_started_; }
   // With tells_ends: the requests that have ended since they were last taken, in order.
   struct Ended {
@@ -120,6 +126,9 @@ class Replica {
   void receive_batch(SimTime now);
   [[nodiscard]] cost::StepWork work_of(const sched::Batch& batch) const;
   void end_step(SimTime now);
+  void note_load() {
+    if (options_.tells_load) load_at_last_step_ = {planned_waiting_, scheduler_->running()};
+  }
   void tell_state();
   void tell_memory();
   void hand_over_arrivals();
@@ -158,6 +167,7 @@ class Replica {
   void hand_over(RequestId id, const workload::Request& request);
 
   ReplicaOptions options_;
+  std::size_t number_;
   sched::Scheduler* scheduler_;
   kv::Memory* memory_;
   cost::CostModel* cost_;
@@ -174,6 +184,8 @@ class Replica {
   std::vector<bool> answered_;      // by request: it has its first token
   std::vector<RequestId> leaving_;  // clients that leave when the step in flight ends
   std::vector<Ended> ended_;
+  std::int64_t planned_waiting_ = 0;  // once the step in flight was planned
+  ReplicaLoad load_at_last_step_;
   std::int64_t steps_started_ = 0;
   std::int64_t finished_ = 0;
   std::int64_t steps_without_progress_ = 0;

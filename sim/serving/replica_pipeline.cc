@@ -25,12 +25,13 @@ bool Replica::send_batch(SimTime now) {
   collector_->advance(now);
   memory_->advance(now);
   const sched::Batch& batch = scheduler_->schedule(now);
+  if (options_.tells_load) planned_waiting_ = scheduler_->waiting();
   metrics::StepCharge line{SimTime(0), SimTime(0), SimTime(0), batch.head_waits_for, std::nullopt};
   if (scheduler_->waiting() > 0) line.head = record(batch.head);
-  collector_->time().step_begins(now, line);
+  collector_->time(number_).step_begins(now, line);
   record_batch(now, batch);
-  for (const RequestId id : batch.skipped) collector_->time().skipped(record(id));
-  for (const RequestId id : batch.decoding) collector_->time().decodes_by_itself(record(id));
+  for (const RequestId id : batch.skipped) collector_->time(number_).skipped(record(id));
+  for (const RequestId id : batch.decoding) collector_->time(number_).decodes_by_itself(record(id));
   if (batch.empty() && batches_ > 0) return false;
 
   UnderWay& sent = under_way_[(oldest_ + batches_) % under_way_.size()];
@@ -73,7 +74,7 @@ void Replica::receive_batch(SimTime now) {
   now_ = step_end_ = now;
   CHECK_LAW(now == batch.end, "the batch ends at {} ns, told {} ns", batch.end.count(), now.count());
   collector_->advance(now);
-  metrics::TimeLedger& time = collector_->time();
+  metrics::TimeLedger& time = collector_->time(number_);
   time.line_waits(now);
   for (const UnderWay::Part& part : batch.parts) {
     time.worked(record(part.request), batch.start, now, part.own, part.overhead);
@@ -88,6 +89,7 @@ void Replica::receive_batch(SimTime now) {
   const sched::StepOutcome& outcome = scheduler_->complete(now);
   record_outcome(now, batch.start, outcome);
   for (const RequestId id : outcome.joined) time.joins(record(id), now, outcome.cohort);
+  note_load();
   memory_->step_ended(now);
   for (const RequestId id : leaving_) let_go(now, id);
   leaving_.clear();

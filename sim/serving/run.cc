@@ -71,37 +71,52 @@ Seconds saved_prefill(const CacheLedger& ledger, Tokens chunk, cost::CostModel& 
   return to_seconds(cost.step(work) - cost.empty_step()) * n / length;
 }
 
+// Of all replicas: sums, and of links the mean.
+std::optional<CacheLedger> cache_ledger(const Assembly& a) {
+  std::optional<CacheLedger> all = a.engines.front().memory->cache_ledger();
+  if (!all) return all;
+  for (std::size_t i = 1; i < a.engines.size(); ++i) *all += *a.engines[i].memory->cache_ledger();
+  return all;
+}
+
 void describe_tiers(const Assembly& a, SimTime end, metrics::Summary& summary) {
-  if (a.tier_paths == nullptr) return;
+  if (a.engines.front().tier_paths == nullptr) return;
   metrics::PrefixCacheWork& work = *summary.prefix_cache_work;
   work.block = Bytes(a.replica.block_bytes);
   if (summary.makespan_s == 0) return;
-  const auto use = [&](const cost::HostLink& link) {
-    return metrics::PrefixCacheWork::LinkUse{to_seconds(link.busy(cost::Direction::out, end)) / summary.makespan_s,
-                                             to_seconds(link.busy(cost::Direction::in, end)) / summary.makespan_s};
-  };
+  const double span = summary.makespan_s * static_cast<double>(a.engines.size());
   for (const TierLedger& tier : work.ledger.tiers) {
     const auto known = std::ranges::find(kv::kTierNames, std::string_view(tier.name));
-    const auto* store = a.tier_paths->store_link(static_cast<kv::Tier>(known - kv::kTierNames.begin()));
-    work.tier_links.push_back(use(store == nullptr ? a.tier_paths->host() : *store));
+    SimTime out;
+    SimTime in;
+    for (const EngineParts& each : a.engines) {
+      const auto* store = each.tier_paths->store_link(static_cast<kv::Tier>(known - kv::kTierNames.begin()));
+      const cost::HostLink& link = store == nullptr ? each.tier_paths->host() : *store;
+      out += link.busy(cost::Direction::out, end);
+      in += link.busy(cost::Direction::in, end);
+    }
+    work.tier_links.push_back({to_seconds(out) / span, to_seconds(in) / span});
   }
 }
 
 // Swaps and tiers go over one link.
 void tell_copies(Assembly& a, metrics::Collector& collector) {
-  const auto tell = [&collector](cost::Direction direction, SimTime begin, SimTime end) {
-    if (direction == cost::Direction::out) {
-      collector.copies_out(begin, end);
-    } else {
-      collector.copies_in(begin, end);
-    }
-  };
-  if (a.host_link != nullptr) a.host_link->listen(tell);
+  for (std::size_t replica = 0; replica < a.engines.size(); ++replica) {
+    const auto tell = [&collector, replica](cost::Direction direction, SimTime begin, SimTime end) {
+      if (direction == cost::Direction::out) {
+        collector.copies_out(replica, begin, end);
+      } else {
+        collector.copies_in(replica, begin, end);
+      }
+    };
+    if (a.engines[replica].host_link != nullptr) a.engines[replica].host_link->listen(tell);
+  }
 }
 
 RunEnd simulate(Assembly& a, metrics::Collector& collector, const RunControl& control) {
-  Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
-  Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get(), a.clients.get());
+  Cluster cluster = make_cluster(a, collector);
+  Simulation simulation(a.admission, *a.requests, cluster, *a.engines.front().memory, collector, a.contents.get(),
+                        a.clients.get());
   simulation.limit(a.limits);
   return simulation.run(
       [&](const RunProgress& progress) { return !control.go_on || control.go_on(progress, a.expected_requests); });
@@ -145,7 +160,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   if (control.time_series) collector.time().keep_rows();
   if (control.time_series && events) {
     collector.time().keep_events();
-    a.scheduler->name_beneficiaries();
+    for (EngineParts& each : a.engines) each.scheduler->name_beneficiaries();
   }
   if (control.memory_changed) {
     a.replica.memory_changed = [&, piece = Bytes(a.metrics.slot_bytes)](SimTime now, const MemoryChange& change) {
@@ -156,7 +171,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   const RunEnd end = simulate(a, collector, control);
 
   metrics::Summary summary = collector.summarise();
-  if (const auto ledger = a.memory->cache_ledger()) {
+  if (const auto ledger = cache_ledger(a)) {
     summary.prefix_cache_work = {*ledger, saved_prefill(*ledger, a.longest_chunk, *a.cost)};
     describe_tiers(a, end.end, summary);
   }

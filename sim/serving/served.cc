@@ -22,6 +22,7 @@ std::optional<Served> served(const Document& scenario, const std::filesystem::pa
            load_gpu(scenario, configs),
            scenario.integer("hardware.tensor_parallel_size"),
            scenario.integer("hardware.pipeline_parallel_size"),
+           scenario.integer("hardware.data_parallel_size"),
            Tokens(0),
            model::ElementType::bf16,
            Tokens(0)};

@@ -22,11 +22,12 @@ struct Served {
   GpuEntry gpu;
   std::int64_t tensor_parallel = 1;
   std::int64_t stages = 1;
+  std::int64_t replicas = 1;
   Tokens max_model_len;
   model::ElementType kv_dtype = model::ElementType::bf16;
   Tokens longest_chunk;  // most tokens that a request gets in a step
 
-  [[nodiscard]] std::int64_t gpus() const { return tensor_parallel * stages; }
+  [[nodiscard]] std::int64_t gpus() const { return tensor_parallel * stages; }  // of a replica
 };
 
 // None if an entry cannot be read; what is wrong with it goes to `errors`.

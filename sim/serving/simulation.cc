@@ -10,15 +10,16 @@ namespace {
 constexpr std::int64_t kEventsBetweenQuestions = 4096;
 }  // namespace
 
-Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica,
+Simulation::Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Cluster& cluster,
                        kv::Memory& memory, metrics::Collector& collector, PromptContents* contents, Clients* clients)
     : admission_(admission),
       requests_(&requests),
-      replica_(&replica),
+      cluster_(&cluster),
       memory_(&memory),
       collector_(&collector),
       contents_(contents),
       clients_(clients),
+      step_pending_(cluster.size()),
       rate_limiter_(admission.rate_limit) {}
 
 RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
@@ -38,32 +39,35 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
       result.end = event.time;
       break;
     }
-    const bool anybody = replica_->unfinished() > 0;
+    // Patience that ends after everybody has been served is not an event of the run, nor what clients do at home.
+    bool of_the_run = !std::holds_alternative<ClientActs>(event.payload);
     if (std::holds_alternative<Arrival>(event.payload)) {
       if (clients_ == nullptr) {
         arrive(event.time);
       } else {
         deliver(event.time);
       }
-    } else if (std::holds_alternative<StepEnd>(event.payload)) {
-      step(event.time);
+    } else if (const auto* const ends = std::get_if<StepEnd>(&event.payload)) {
+      step(event.time, ends->replica);
     } else if (std::holds_alternative<Abandon>(event.payload)) {
+      of_the_run = cluster_->unfinished() > 0;
       abandon(event.time);
+    } else if (std::holds_alternative<Publish>(event.payload)) {
+      of_the_run = false;
+      publish(event.time);
     }
     hear_of_ends();
     if (clients_ != nullptr) let_clients_act(event.time);
-    // Patience that ends after everybody has been served is not an event of the run, nor what clients do at home.
-    const bool at_home = std::holds_alternative<ClientActs>(event.payload);
-    if (!at_home && (!std::holds_alternative<Abandon>(event.payload) || anybody)) result.end = event.time;
-    if (!replica_->stuck().empty()) {
-      result.stuck = replica_->stuck();
+    if (of_the_run) result.end = event.time;
+    if (!cluster_->stuck().empty()) {
+      result.stuck = cluster_->stuck();
       break;
     }
     if (enough_ && !enough_->why().empty()) {
       result.stopped = enough_->why();
       break;
     }
-    if (events++ % kEventsBetweenQuestions == 0 && !go_on({event.time, arrived_, replica_->finished()})) {
+    if (events++ % kEventsBetweenQuestions == 0 && !go_on({event.time, arrived_, cluster_->finished()})) {
       result.interrupted = true;
       break;
     }
@@ -72,10 +76,10 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
   result.truncated = truncated_;
   result.cut = cut_;
   // Steps that were run through at once are no events.
-  result.end = std::max(result.end, replica_->reached());
+  result.end = std::max(result.end, cluster_->reached());
   result.with_delay = with_delay_;
   collector_->advance(result.end);
-  if (!result.interrupted) (void)go_on({result.end, arrived_, replica_->finished()});
+  if (!result.interrupted) (void)go_on({result.end, arrived_, cluster_->finished()});
   return result;
 }
 
@@ -86,7 +90,8 @@ void Simulation::limit(const RunLimits& limits) {
 
 // Nothing runs, and nothing is to come.
 bool Simulation::is_over() {
-  if (replica_->unfinished() > 0 || replica_->step_in_flight() || step_pending_ || !on_the_way_.empty()) return false;
+  const bool stepping = std::ranges::find(step_pending_, true) != step_pending_.end() || cluster_->any_step_in_flight();
+  if (cluster_->unfinished() > 0 || stepping || !on_the_way_.empty()) return false;
   return clients_ == nullptr ? !refill() : clients_->next_time() == kNever;
 }
 
@@ -125,11 +130,11 @@ void Simulation::deliver(SimTime now) {
 }
 
 void Simulation::hear_of_ends() {
-  for (const Replica::Ended& ended : replica_->ended()) {
+  for (const Replica::Ended& ended : cluster_->ended()) {
     if (clients_ != nullptr) clients_->ended(ended.time, ended.request);
     if (enough_) enough_->ended(collector_->records()[index_of(ended.request)]);
   }
-  replica_->ended().clear();
+  cluster_->ended().clear();
 }
 
 // After every event: clients send what is due.
@@ -158,7 +163,7 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
     const kv::SequenceNeed need = sched::need_of(request, admission_.longest_sequence);
     contents_->arrived(id, request, need.true_end - need.prompt + Tokens(1));
   }
-  if (listener_) listener_({id, &request, replica_->steps_started()});
+  if (listener_) listener_({id, &request, cluster_->steps_started()});
   if (reason != metrics::RejectReason::none) {
     collector_->rejected(record, now, reason);
     if (contents_ != nullptr) contents_->ended(id);
@@ -166,7 +171,8 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
     return;
   }
   if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
-  replica_->arrive(now, id, request);
+  const std::size_t replica = cluster_->arrive(now, id, request);
+  if (cluster_->publishes_every() != kNever) expect_publication(now);
   if (admission_.abandon_after) {
     const SimTime since = request.arrival;
     const SimTime until =
@@ -174,15 +180,13 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
     if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
     patience_.emplace_back(until, id);
   }
-  if (!replica_->step_in_flight() && !step_pending_) {
-    events_.push(now, kStepRank, StepEnd{});
-    step_pending_ = true;
-  }
+  if (!cluster_->step_in_flight(replica) && !step_pending_[replica])
+    expect_step_end(now, static_cast<std::uint32_t>(replica));
 }
 
 void Simulation::abandon(SimTime now) {
   for (; !patience_.empty() && patience_.front().first == now; patience_.pop_front()) {
-    replica_->abandon(now, patience_.front().second);
+    cluster_->abandon(now, patience_.front().second);
   }
   if (!patience_.empty()) events_.push(patience_.front().first, kAbandonRank, Abandon{});
 }
@@ -195,12 +199,29 @@ bool Simulation::help_is_due() const {
   return !on_the_way_.empty() || clients_->next_time() != kNever;
 }
 
-void Simulation::step(SimTime now) {
-  step_pending_ = false;
-  const SimTime end = replica_->begin(now, events_.next_time(), help_is_due());
-  if (end == kNever) return;
-  events_.push(end, kStepRank, StepEnd{});
-  step_pending_ = true;
+void Simulation::step(SimTime now, std::uint32_t replica) {
+  step_pending_[replica] = false;
+  const SimTime end = cluster_->begin(replica, now, events_.next_time(), help_is_due());
+  if (end != kNever) expect_step_end(end, replica);
+}
+
+void Simulation::expect_step_end(SimTime end, std::uint32_t replica) {
+  events_.push(end, kStepRank + replica, StepEnd{replica});
+  step_pending_[replica] = true;
+}
+
+// At the multiples of the router's interval, as long as anybody is unfinished.
+void Simulation::expect_publication(SimTime now) {
+  if (publication_pending_) return;
+  const std::int64_t every = cluster_->publishes_every().count();
+  events_.push(SimTime((now.count() / every + 1) * every), kPublishRank, Publish{});
+  publication_pending_ = true;
+}
+
+void Simulation::publish(SimTime now) {
+  cluster_->publish();
+  publication_pending_ = false;
+  if (cluster_->unfinished() > 0) expect_publication(now);
 }
 
 workload::Request Simulation::fitted(workload::Request request) {
@@ -224,7 +245,7 @@ metrics::RejectReason Simulation::why_rejected(const workload::Request& request)
       request.prompt_tokens + request.max_tokens > admission_.max_model_len) {
     return metrics::RejectReason::over_length;
   }
-  if (admission_.max_queue && replica_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
+  if (admission_.max_queue && cluster_->waiting() >= *admission_.max_queue) return metrics::RejectReason::queue_full;
   if (admission_.reject_never_fits && never_fits(request)) return metrics::RejectReason::never_fits;
   return rate_limiter_.admit(request) ? metrics::RejectReason::none : metrics::RejectReason::rate_limited;
 }

@@ -1,8 +1,8 @@
-// One run: requests arrive from their source, the front end's time after they were sent, the replica steps, simulated
-// time goes from event to event until nothing is left. Order at one instant: arrivals first, then the end of a step and
-// the start of the next, so that a request that arrives as a step ends is seen by the next one. Law: arrived ==
-// finished + rejected + timed out + unfinished. Cost: O(1) a request beside its steps; requests are read as they are
-// needed.
+// One run: requests arrive from their source, the front end's time after they were sent, replicas step, simulated time
+// goes from event to event until nothing is left. Order at one instant: arrivals first, then the ends of steps and the
+// starts of the next, replica by replica, so that a request that arrives as a step ends is seen by the next one; last,
+// what engines publish for a router. Law: arrived == finished + rejected + timed out + unfinished. Cost: O(1) a request
+// beside its steps; requests are read as they are needed.
 #pragma once
 
 #include <array>
@@ -13,14 +13,15 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "sim/engine/event_queue.h"
 #include "sim/kv/memory.h"
 #include "sim/metrics/collector.h"
 #include "sim/serving/clients.h"
+#include "sim/serving/cluster.h"
 #include "sim/serving/prompt_contents.h"
 #include "sim/serving/rate_limiter.h"
-#include "sim/serving/replica.h"
 #include "sim/serving/run_limits.h"
 #include "sim/workload/request.h"
 
@@ -76,30 +77,34 @@ struct RunEnd {
 class Simulation {
  public:
   // `contents`: nullptr without a prefix cache. `clients`: between `requests` and the engine where answers matter, else
-  // nullptr; then the replica tells of ends.
-  Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Replica& replica, kv::Memory& memory,
+  // nullptr; then replicas tell of ends. `memory`: of one of them, all being alike.
+  Simulation(const AdmissionOptions& admission, workload::RequestSource& requests, Cluster& cluster, kv::Memory& memory,
              metrics::Collector& collector, PromptContents* contents, Clients* clients);
 
   // `go_on` is asked after the first event, every few thousand more, and told of the end; false ends the run with what
   // is done.
   RunEnd run(const std::function<bool(const RunProgress&)>& go_on);
-  // Ends the run early. With a limit that counts ends, the replica tells of them.
+  // Ends the run early. With a limit that counts ends, replicas tell of them.
   void limit(const RunLimits& limits);
   // Is told of every arrival, before it is let in.
   void listen(ArrivalListener listener) { listener_ = std::move(listener); }
 
  private:
   struct Arrival {};
-  struct StepEnd {};
+  struct StepEnd {
+    std::uint32_t replica = 0;
+  };
   struct Abandon {};
   struct ClientActs {};
+  struct Publish {};
   struct TimeUp {};
-  using Payload = std::variant<Arrival, StepEnd, Abandon, ClientActs, TimeUp>;
+  using Payload = std::variant<Arrival, StepEnd, Abandon, ClientActs, Publish, TimeUp>;
   // At one instant arrivals come first, and a client whose patience ends as its first token comes stays.
   static constexpr std::uint32_t kArrivalRank = 0;  // of what clients do, too
-  static constexpr std::uint32_t kStepRank = 1;
-  static constexpr std::uint32_t kAbandonRank = 2;
-  static constexpr std::uint32_t kTimeUpRank = 3;
+  static constexpr std::uint32_t kStepRank = 1;     // of replica 0; the others follow in their order
+  static constexpr std::uint32_t kAbandonRank = 1U << 20;
+  static constexpr std::uint32_t kPublishRank = kAbandonRank + 1;
+  static constexpr std::uint32_t kTimeUpRank = kPublishRank + 1;
 
   bool refill();
   [[nodiscard]] bool is_over();
@@ -112,7 +117,10 @@ class Simulation {
   void hear_of_ends();
   void let_clients_act(SimTime now);
   void let_in(SimTime now, const workload::Request& sent);
-  void step(SimTime now);
+  void step(SimTime now, std::uint32_t replica);
+  void expect_step_end(SimTime end, std::uint32_t replica);
+  void expect_publication(SimTime now);
+  void publish(SimTime now);
   [[nodiscard]] bool help_is_due() const;
   void abandon(SimTime now);
   [[nodiscard]] metrics::RejectReason why_rejected(const workload::Request& request);
@@ -122,7 +130,7 @@ class Simulation {
 
   AdmissionOptions admission_;
   workload::RequestSource* requests_;
-  Replica* replica_;
+  Cluster* cluster_;
   kv::Memory* memory_;
   metrics::Collector* collector_;
   PromptContents* contents_;
@@ -136,7 +144,8 @@ class Simulation {
   std::array<workload::Request, 256> buffer_;
   std::size_t buffered_ = 0;
   std::size_t next_ = 0;
-  bool step_pending_ = false;
+  std::vector<bool> step_pending_;  // by replica
+  bool publication_pending_ = false;
   std::deque<std::pair<SimTime, RequestId>>
       patience_;  // when it ends, in order of arrival; an event is pending for the first
   std::int64_t cut_ = 0;

@@ -30,6 +30,7 @@ scenario::Vocabulary vocabulary() {
           .schedulers = words({"vllm-v1", "vllm-v0"}),
           .engine_presets = words({"vllm-0.13", "vllm-0.19"}),
           .queue_orders = words({"fcfs", "priority"}),
+          .routers = words({"vllm", "round_robin"}),
           .strategies = words({"paged", "contiguous", "virtual"}),
           .reservations = words({"max_model_len", "grow"}),
           .placements = words({"buddy", "first_fit"}),

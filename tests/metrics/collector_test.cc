@@ -21,7 +21,7 @@ MemoryPartition partition(std::int64_t live, std::int64_t tail = 0) {
 
 Collector collector(SimTime interval = SimTime(0)) {
   Collector c({.timeseries_interval = interval, .slo = {}, .slot_bytes = 8, .capacity_slots = kCapacity});
-  c.set_memory(partition(0), kCapacity);
+  c.set_memory(0, partition(0), kCapacity);
   return c;
 }
 
@@ -37,13 +37,13 @@ const MemoryShare& of(const Summary& s, MemoryState state) { return s.memory[sta
 TEST_CASE("means are weighted by time, peaks are not") {
   Collector c = collector();
   c.arrived(SimTime(0), Tokens(1));
-  c.set_memory(partition(600, 40), 300);
-  c.set_running(4);
-  c.set_waiting(8);
+  c.set_memory(0, partition(600, 40), 300);
+  c.set_running(0, 4);
+  c.set_waiting(0, 8);
   c.advance(SimTime(10));
-  c.set_memory(partition(200), 700);
-  c.set_running(2);
-  c.set_waiting(0);
+  c.set_memory(0, partition(200), 700);
+  c.set_running(0, 2);
+  c.set_waiting(0, 0);
   c.advance(SimTime(40));
   const Summary s = c.summarise();
   CHECK(of(s, MemoryState::live).mean_share == Approx(0.3));   // (600 x 10 + 200 x 30) / 40 / 1000
@@ -67,8 +67,8 @@ TEST_CASE("what is before the first arrival does not enter the means") {
     c.advance(SimTime(first.count() / 2));
     c.arrived(first, Tokens(1));
     c.advance(first);
-    c.set_running(3);
-    c.set_memory(partition(500), 500);
+    c.set_running(0, 3);
+    c.set_memory(0, partition(500), 500);
     c.advance(first + SimTime(100));
     return c.summarise();
   };
@@ -94,16 +94,16 @@ TEST_CASE("a run that is over at once, or never begins, has the means of its onl
 TEST_CASE("rows stand at the multiples of the interval and at the end") {
   Collector c = collector(SimTime(10));
   c.arrived(SimTime(0), Tokens(1));
-  c.set_running(1);
+  c.set_running(0, 1);
   c.advance(SimTime(4));
-  c.step(7, 1);
+  c.step(0, 7, 1);
   c.advance(SimTime(10));
-  c.step(5, 2);            // at the tick: belongs to the interval that it ends
-  c.set_running(2);        // likewise
+  c.step(0, 5, 2);         // at the tick: belongs to the interval that it ends
+  c.set_running(0, 2);     // likewise
   c.advance(SimTime(30));  // over one tick and onto another
-  c.step(1, 1);
+  c.step(0, 1, 1);
   c.advance(SimTime(35));
-  c.step(2, 0);
+  c.step(0, 2, 0);
   const std::vector<TimeSeriesRow> rows = c.time_series();
   REQUIRE(rows.size() == 4);
   CHECK(rows[0].time == SimTime(10));
@@ -171,13 +171,13 @@ Collector replay(const std::vector<Stay>& stays, SimTime interval) {
       if (stays[i].ended == t) {
         c.first_token(id, SimTime(t));
         c.finished(id, SimTime(t), Tokens(1));
-        c.step(3, 1);
+        c.step(0, 3, 1);
         --running;
       }
     }
-    c.set_running(running);
-    c.set_waiting(waiting);
-    c.set_memory(partition(10 * running), kCapacity - 10 * running);
+    c.set_running(0, running);
+    c.set_waiting(0, waiting);
+    c.set_memory(0, partition(10 * running), kCapacity - 10 * running);
   }
   return c;
 }

@@ -13,7 +13,7 @@ Collector collector(const Slo& slo = {}) {
   Collector c({.timeseries_interval = SimTime(0), .slo = slo, .slot_bytes = 1, .capacity_slots = 100});
   MemoryPartition all_free;
   all_free[MemoryState::free] = 100;
-  c.set_memory(all_free, 100);
+  c.set_memory(0, all_free, 100);
   return c;
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("stalls are added up for each preempted request") {
   c.preempted(once, ms(0), true);
   c.recomputed(once, Tokens(5));
   c.restored(once, ms(200), ms(200));
-  c.step(2, 2);
+  c.step(0, 2, 2);
   c.advance(ms(1'000));
   const Summary s = c.summarise();
   CHECK(s.preemptions == 3);

@@ -42,7 +42,7 @@ metrics::Collector collector_of(int requests) {
   metrics::Collector collector(options);
   MemoryPartition all_free;
   all_free[MemoryState::free] = 1000;
-  collector.set_memory(all_free, 1000);
+  collector.set_memory(0, all_free, 1000);
   for (int i = 0; i < requests; ++i) {
     const SimTime now(i * 100'000'000LL);
     collector.advance(now);

@@ -52,6 +52,7 @@ Schema scenario_keys() {
        .schedulers = {{"vllm-v1", ""}, {"orca", ""}},
        .engine_presets = {{"vllm-0.13", ""}, {"vllm-0.19", ""}},
        .queue_orders = {{"fcfs", ""}, {"priority", ""}, {"longest_prefix", ""}},
+       .routers = {{"vllm", ""}, {"round_robin", ""}},
        .strategies = {{"paged", ""}, {"contiguous", ""}, {"none", ""}},
        .reservations = {{"max_model_len", ""}, {"max_tokens", ""}, {"oracle", ""}},
        .placements = {{"buddy", ""}, {"first_fit", ""}},

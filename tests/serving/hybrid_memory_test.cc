@@ -128,15 +128,15 @@ TEST_CASE("a run has the blocks that `size` shows, and as many requests fit") {
         const model::Sizing size = model::size_of(serving::load_model(scenario, config_folder()),
                                                   serving::load_gpu(scenario, config_folder()).spec, o);
         INFO(model << " " << budget << " " << manager);
-        CHECK(run.memory->total_grains() == size.kv_blocks.count() - 1);
-        CHECK(run.memory->total_pieces() * run.metrics.slot_bytes ==
+        CHECK(run.engines.front().memory->total_grains() == size.kv_blocks.count() - 1);
+        CHECK(run.engines.front().memory->total_pieces() * run.metrics.slot_bytes ==
               (size.kv_blocks.count() - 1) * size.bound().layout.block_bytes.count() * o.tp);
         // `size` counts a block more of each window than a sequence within it can hold.
         const kv::SequenceNeed longest{Tokens(8191), Tokens(8191), Tokens(8191)};
         std::int64_t windows = 0;
         for (const model::PageGroup& group : size.bound().layout.groups)
           windows += group.window > Tokens(0) ? group.groups : 0;
-        const std::int64_t whole = run.memory->whole_demand(longest);
+        const std::int64_t whole = run.engines.front().memory->whole_demand(longest);
         CHECK(whole <= size.blocks_of(Tokens(8192)).count());
         CHECK(whole >= size.blocks_of(Tokens(8191)).count() - windows);
       }

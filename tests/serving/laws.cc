@@ -49,6 +49,7 @@ class Laws {
         scenario_(scenario),
         work_(workload_of(scenario)),
         most_unfilled_(most_unfilled(result, scenario)),
+        replicas_(scenario.integer("hardware.data_parallel_size")),
         end_(std::llround(result.summary.makespan_s * 1e9)) {}
 
   std::vector<std::string> broken() {
@@ -61,6 +62,7 @@ class Laws {
     of_swaps();
     of_time_series();
     of_tiers();
+    of_replicas();
     of_groups(s_.slo_classes, "classes");
     std::vector<metrics::GroupFigures> tenants = s_.tenants.tenants;
     if (s_.tenants.others) tenants.push_back(*s_.tenants.others);
@@ -223,7 +225,7 @@ class Laws {
            sojourns_);
     expect(preempted_ || std::abs(waiting - waits_) < exact, "waiting: {} request-ns, waits {} ns", waiting, waits_);
     expect(s_.mean_running <= static_cast<double>(s_.max_running) &&
-               s_.max_running <= scenario_.integer("engine.max_num_seqs"),
+               s_.max_running <= replicas_ * scenario_.integer("engine.max_num_seqs"),
            "running: mean {}, max {}", s_.mean_running, s_.max_running);
     expect(s_.mean_waiting <= static_cast<double>(s_.max_waiting) && s_.max_waiting <= s_.arrived,
            "waiting: mean {}, max {}", s_.mean_waiting, s_.max_waiting);
@@ -307,8 +309,8 @@ class Laws {
       expect(busy.mean_share <= busy.peak_share + 1e-12 && busy.peak_share <= 1 + 1e-12,
              "the link is busy {} of the time, {} at most", busy.mean_share, busy.peak_share);
     }
-    expect(s_.swap.engine_waited_s <= s_.makespan_s + 1e-9, "waited {} s for the link in {} s", s_.swap.engine_waited_s,
-           s_.makespan_s);
+    expect(s_.swap.engine_waited_s <= static_cast<double>(replicas_) * s_.makespan_s + 1e-9,
+           "waited {} s for the link in {} s", s_.swap.engine_waited_s, s_.makespan_s);
   }
 
   // What the prefix cache found adds up, and no tier below the GPU or link to it did more than it can.
@@ -332,6 +334,41 @@ class Laws {
                  link.in_busy_share <= 1 + 1e-9,
              "a tier's link is busy {} out, {} in", link.out_busy_share, link.in_busy_share);
     }
+  }
+
+  // Each has its part of all, and of the time.
+  void of_replicas() {
+    const auto count = static_cast<std::int64_t>(s_.replicas.size());
+    expect(count == (replicas_ == 1 ? 0 : replicas_), "{} replicas in the table, {} in the run", count, replicas_);
+    if (replicas_ == 1) return;
+    metrics::ReplicaFigures sum;
+    for (const metrics::ReplicaFigures& r : s_.replicas) {
+      sum.requests += r.requests;
+      sum.finished += r.finished;
+      sum.output_tokens += r.output_tokens;
+      sum.computed_tokens += r.computed_tokens;
+      sum.steps += r.steps;
+      sum.hit_tokens += r.hit_tokens;
+      sum.preemptions += r.preemptions;
+      sum.mean_running += r.mean_running;
+      sum.mean_waiting += r.mean_waiting;
+      expect(r.mean_running <= static_cast<double>(r.max_running) &&
+                 r.max_running <= scenario_.integer("engine.max_num_seqs"),
+             "a replica runs {} on average, {} at most", r.mean_running, r.max_running);
+      expect(r.kv_use >= 0 && r.kv_use <= 1 + 1e-12, "requests hold {} of a pool", r.kv_use);
+      expect(std::abs(r.busy_s + r.idle_steps_s + r.idle_s - s_.makespan_s) <= 1e-9 && r.busy_s >= 0 && r.idle_s >= 0,
+             "a replica is busy for {} s, idle for {} s of {} s", r.busy_s, r.idle_s, s_.makespan_s);
+    }
+    const std::int64_t at_the_door = s_.rejected - ignored_;
+    expect(sum.requests == s_.arrived - at_the_door && sum.finished == s_.finished, "replicas have {} requests of {}",
+           sum.requests, s_.arrived - at_the_door);
+    expect(sum.output_tokens == s_.output_tokens && sum.computed_tokens == s_.computed_tokens &&
+               sum.steps == s_.steps && sum.hit_tokens == s_.prefix_cache.hit_tokens &&
+               sum.preemptions == s_.preemptions,
+           "replicas have {} output tokens, {} computed, {} steps, {} found, {} preemptions", sum.output_tokens,
+           sum.computed_tokens, sum.steps, sum.hit_tokens, sum.preemptions);
+    expect(about(sum.mean_running, s_.mean_running) && about(sum.mean_waiting, s_.mean_waiting),
+           "replicas run {} and have {} waiting", sum.mean_running, sum.mean_waiting);
   }
 
   void of_time_series() {
@@ -367,8 +404,9 @@ class Laws {
       recomputed += row.recomputed_tokens;
       waited += row.waited_on_link;
       copied_out += row.copied_out;
-      if (row.lasted > SimTime(0)) most_out = std::max(most_out, to_seconds(row.copied_out) / to_seconds(row.lasted));
-      expect(row.lasted >= SimTime(0) && std::max({row.waited_on_link, row.copied_out, row.copied_in}) <= row.lasted,
+      const SimTime of_links(replicas_ * row.lasted.count());
+      if (row.lasted > SimTime(0)) most_out = std::max(most_out, to_seconds(row.copied_out) / to_seconds(of_links));
+      expect(row.lasted >= SimTime(0) && std::max({row.waited_on_link, row.copied_out, row.copied_in}) <= of_links,
              "row {} of {} ns: waited {}, copied {} out and {} in", i, row.lasted.count(), row.waited_on_link.count(),
              row.copied_out.count(), row.copied_in.count());
       expect(row.host_live >= Bytes(0) && row.host_live <= s_.swap.host_capacity, "row {}: {} bytes on the host", i,
@@ -382,8 +420,10 @@ class Laws {
            preemptions, recomputed);
     expect(to_seconds(waited) == s_.swap.engine_waited_s, "rows have {} ns of waiting on the link", waited.count());
     if (!s_.swap.out_busy) return;
-    expect(std::abs(to_seconds(copied_out) - s_.swap.out_busy->mean_share * s_.makespan_s) <= 1e-9 * s_.makespan_s &&
-               std::abs(most_out - s_.swap.out_busy->peak_share) <= 1e-9,
+    const double links_s = static_cast<double>(replicas_) * s_.makespan_s;
+    const double peak = s_.swap.out_busy->peak_share;  // of one link
+    expect(std::abs(to_seconds(copied_out) - s_.swap.out_busy->mean_share * links_s) <= 1e-9 * links_s &&
+               (replicas_ == 1 ? std::abs(most_out - peak) <= 1e-9 : most_out <= peak + 1e-9),
            "rows have {} ns of copies out, {} at most", copied_out.count(), most_out);
   }
 
@@ -393,6 +433,7 @@ class Laws {
   const scenario::Document& scenario_;
   const Workload work_;
   const std::optional<std::int64_t> most_unfilled_;
+  const std::int64_t replicas_;
   const std::int64_t end_;  // ns; the first request arrives at 0
   std::vector<std::string> broken_;
 

@@ -313,9 +313,9 @@ TEST_CASE("the pool of a pipeline is the one that `size` tells, and more stages 
           "prefix_cache: {{enable: false}}\n",
           name, pp));
       const serving::Assembly assembly = serving::assemble(document, config_folder());
-      CHECK(assembly.memory->total_grains() == sizing.kv_blocks.count() - 1);
-      CHECK(assembly.memory->total_grains() >= before);
-      before = assembly.memory->total_grains();
+      CHECK(assembly.engines.front().memory->total_grains() == sizing.kv_blocks.count() - 1);
+      CHECK(assembly.engines.front().memory->total_grains() >= before);
+      before = assembly.engines.front().memory->total_grains();
       CHECK(assembly.identity.gpus == 2 * pp);
     }
   }

@@ -313,8 +313,8 @@ TEST_CASE("swap's overhead falls with the size of a block, that of recompute doe
         serving::assemble(scenario::load(config_folder() / "paper/fig19.yaml", schema(), sets), config_folder());
     constexpr std::int64_t kTokens = 256;
     const std::int64_t blocks = kTokens / block_size;
-    return std::pair(to_seconds(assembly.restore_cost->swap(SimTime(0), {Blocks(blocks), blocks})),
-                     to_seconds(assembly.restore_cost->recompute(Tokens(kTokens), {})));
+    return std::pair(to_seconds(assembly.engines.front().restore_cost->swap(SimTime(0), {Blocks(blocks), blocks})),
+                     to_seconds(assembly.engines.front().restore_cost->recompute(Tokens(kTokens), {})));
   };
   const double recompute = times(1).second;
   double before = 1;

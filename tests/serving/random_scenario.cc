@@ -85,9 +85,10 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 }
 
 // `several`: requests may have several samples, which regions that grow and virtual memory do not hold.
-// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens.
+// `states`: the model keeps recurrent states, whose blocks are larger than these few tokens. `replicas`: there are
+// several, whose lookups no first run can tell.
 void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
-                bool several, bool states) {
+                bool several, bool states, bool replicas) {
   const std::string strategy = scheduler == "vllm-v0" ? "paged"
                                : several              ? one_of("paged", "paged", "contiguous", "none")
                                          : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
@@ -110,6 +111,7 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
   out.add("  queue_order: {}",
           scheduler == "vllm-v0" ? one_of("fcfs", "priority")
                                  : one_of("fcfs", "fcfs", "priority", "sjf", "srpt", "edf", "longest_prefix", "fair"));
+  out.add("  router: {}", one_of("vllm", "round_robin", "least_outstanding"));
   out.add("  length_prediction_cv: {}", one_of("0", "0.7"));
   out.add("  deadline_per_priority: {}", one_of("0 s", "50 ms"));
 
@@ -143,9 +145,10 @@ void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model
     out.add("  overlap: {}", !v0 && !tail && !prefix_cache_allowed && number(0, 1) == 0);
   }
   const NameDocs evictions = kv::evictions();
-  const std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
-                                   ? "lru"
-                                   : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
+  std::string eviction = scheduler == "vllm-v0" || number(0, 1) == 0
+                             ? "lru"
+                             : evictions[static_cast<std::size_t>(number(0, std::ssize(evictions) - 1))].name;
+  if (replicas && eviction == "opt") eviction = "arc";
   const bool rules = scheduler != "vllm-v0" && eviction != "opt" && eviction != "ttl" && eviction != "queue_aware";
   out.add("prefix_cache:\n  enable: {}\n  eviction: {}\n  ttl: {}\n  admission: {}\n  pin: {}\n  quota: {}\n  salt: {}",
           prefix_cache_allowed ? one_of("auto", "true") : "false", eviction, one_of("300 s", "15 ms"),
@@ -174,17 +177,19 @@ RandomScenario random_scenario(Loop loop) {
   Lines out;
   out.add("name: random");
   out.add("seed: {}", number(0, 1'000'000));
-  const std::string links =
-      fmt::format("links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
-                  one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),
-                  one_of("false", "true"));
+  const std::int64_t model = number(0, 6);
+  const bool experts = model == 2 || model == 4;
+  const std::int64_t replicas = experts ? 1 : *rc::gen::element(1, 1, 2, 3);
+  const std::string links = fmt::format(
+      "data_parallel_size: {}, links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
+      replicas, one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),
+      one_of("false", "true"));
   const std::string scheduler =
       one_of("vllm-v1", "vllm-v1", "vllm-v1", "vllm-v0", "vllm-v0", "orca", "sarathi", "static");
   const bool prefix_cache_allowed = number(0, 1) == 0;
   // A client cannot wait for samples that are requests of their own.
   const bool several = number(0, 2) == 0 && (loop == Loop::open || scheduler != "vllm-v0");
   const bool beams = several && !prefix_cache_allowed && scheduler != "vllm-v0" && number(0, 1) == 0;
-  const std::int64_t model = number(0, 6);
   const bool states = model == 5;
   switch (model) {
     case 0:
@@ -224,7 +229,7 @@ RandomScenario random_scenario(Loop loop) {
   } else {
     add_generated(out, max_model_len);
   }
-  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several, states);
+  add_engine(out, scheduler, max_model_len, prefix_cache_allowed, several, states, replicas > 1);
   out.add("admission:");
   out.add("  max_queue: {}", one_of("unlimited", "unlimited", "unlimited", "1", "3", "8"));
   out.add("  watermark: {}", one_of("engine", "engine", "0.1", "1 blocks", "3 blocks"));

@@ -69,10 +69,9 @@ struct Files {
 inline std::string requests_csv(const metrics::Collector& collector) {
   fmt::memory_buffer out;
   for (std::size_t i = 0; i < collector.records().size(); ++i) {
-    report::append_request(out, static_cast<std::int64_t>(i), collector.records()[i], collector.time().row(i),
-                           collector.slo_class_of(collector.records()[i]));
+    report::append_request(out, collector, i);
   }
-  return report::requests_header() + fmt::to_string(out);
+  return report::requests_header(collector.several_replicas()) + fmt::to_string(out);
 }
 
 inline Files files_of(const serving::RunResult& result) {
@@ -83,7 +82,8 @@ inline Files files_of(const serving::RunResult& result) {
   }
   fmt::memory_buffer events;
   if (const auto& log = result.collector.time().events()) {
-    for (const metrics::Event& event : log->events()) report::append_event(events, event);
+    for (const metrics::Event& event : log->events())
+      report::append_event(events, event, result.collector.several_replicas());
   }
   return {report::json_text(report::summary_json(result.summary)), requests_csv(result.collector),
           fmt::to_string(series), fmt::to_string(events)};

@@ -51,6 +51,8 @@ void refuse_what_the_format_cannot_say(const Document& scenario, Diagnostics& er
     refuse(!scenario.is_word(key, "unlimited"), key, "recorded runs go on to their end; expected unlimited");
   }
   refuse(scenario.choice("run.until.metric") != "none", "run.until.metric", "recorded runs go on to their end");
+  refuse(scenario.integer("hardware.data_parallel_size") > 1, "hardware.data_parallel_size",
+         "recorded runs are of one engine; expected 1");
   refuse(serving::async_scheduling(scenario), "engine.async_scheduling", "recorded runs are synchronous");
   refuse(!scenario.is_word("admission.watermark", "engine"), "admission.watermark",
          "recorded runs have the engine's own");
@@ -69,9 +71,9 @@ SeenRun run_and_watch(const serving::Assembly& a) {
   serving::PromptContents unshared;
   serving::PromptContents& contents = a.contents ? *a.contents : unshared;
   metrics::Collector collector(a.metrics);
-  serving::Replica replica(a.replica, *a.scheduler, *a.memory, *a.cost, collector, a.contents.get());
-  serving::Simulation simulation(a.admission, *a.requests, replica, *a.memory, collector, a.contents.get(),
-                                 a.clients.get());
+  serving::Cluster cluster = serving::make_cluster(a, collector);
+  serving::Simulation simulation(a.admission, *a.requests, cluster, *a.engines.front().memory, collector,
+                                 a.contents.get(), a.clients.get());
   simulation.listen([&](const serving::ArrivalSeen& arrival) {
     Seen& s = seen.requests.emplace_back();
     s.request = *arrival.request;
@@ -81,7 +83,7 @@ SeenRun run_and_watch(const serving::Assembly& a) {
     contents.content_of(arrival.id, s.content);
   });
   seen.stopped = !simulation.run([](const serving::RunProgress&) { return true; }).stuck.empty();
-  seen.steps = replica.steps_started();
+  seen.steps = cluster.steps_started();
   return seen;
 }
 
@@ -109,7 +111,7 @@ Json header_json(const Document& scenario, const serving::Assembly& a, const See
   Json config;
   config["policy"] = scenario.choice("engine.queue_order");
   config["block_size"] = scenario.tokens("kv_cache.block_size").count();
-  config["num_gpu_blocks"] = a.memory->total_grains() + (v1 ? 1 : 0);
+  config["num_gpu_blocks"] = a.engines.front().memory->total_grains() + (v1 ? 1 : 0);
   if (!v1) config["num_cpu_blocks"] = a.host_blocks.count();
   config["max_num_seqs"] = scenario.integer("engine.max_num_seqs");
   config["max_num_batched_tokens"] = scenario.tokens("engine.max_num_batched_tokens").count();
