@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 #include <ostream>
+#include <string_view>
 
 #include "sim/base/diagnostics.h"
 #include "sim/base/pending_file.h"
@@ -20,8 +21,13 @@
 namespace blockyard::cli {
 namespace {
 
-std::vector<std::string> constants_of(const Options& options) {
-  const std::string text = options.value_of("fit").value_or("efficiency,host_time,front_end");
+// What is fitted unless --fit says otherwise. A front end shows in times that clients measured; in the engine's own it
+// would only stand for something else that is amiss, and the scenario says which they are.
+std::string usual_constants(const scenario::Document& scenario) {
+  return scenario.is_word("cost.front_end", "none") ? "efficiency,host_time" : "efficiency,host_time,front_end";
+}
+
+std::vector<std::string> constants_of(const Options& options, const std::string& text) {
   std::vector<std::string> fit;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
@@ -33,9 +39,9 @@ std::vector<std::string> constants_of(const Options& options) {
                                fmt::join(names, ", ")));
     }
     for (const std::string& constant : constants) {
-      if (std::ranges::find(fit, constant) != fit.end())
-        options.fail(fmt::format("--fit: {} is named twice", constant));
-      fit.push_back(constant);
+      const bool there = std::ranges::find(fit, constant) != fit.end();
+      if (there && constants.size() == 1) options.fail(fmt::format("--fit: {} is named twice", constant));
+      if (!there) fit.push_back(constant);  // of a group what is not there yet
     }
     at = comma + 1;
   }
@@ -46,8 +52,13 @@ double number_of(const Options& options, const std::string& name, double fallbac
   const auto text = options.value_of(name);
   if (!text) return fallback;
   double number = -1;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (error != std::errc() || end != text->data() + text->size() || !(number >= 0 && number <= high))
+  auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+  const char* const last = text->data() + text->size();
+  if (error == std::errc() && high < 1 && std::string_view(end, last) == "%") {  // a share
+    number /= 100;
+    end = last;
+  }
+  if (error != std::errc() || end != last || !(number >= 0 && number <= high))
     options.fail(fmt::format("--{}: expected a number from 0 to {}, found \"{}\"", name, high, *text));
   return number;
 }
@@ -58,8 +69,11 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   Options options("blockyard calibrate", "fit constants of the cost model to a measured server");
   options.words("SCENARIO", 1, 1, "the engine as it was run; arrivals and lengths are taken from the measured file");
   options.value("measured", "FILE", "measured requests, as for `validate`");
-  options.value("fit", "A,B,...", "constants to fit, the surest first (default: efficiency,host_time,front_end)");
-  options.value("holdout", "SHARE", "share of the requests, from the end, that only judge (default: 0.3)");
+  options.value(
+      "fit", "A,B,...",
+      "constants to fit, or groups of them (efficiency, attention, overhead, host, all), the surest first (default: "
+      "efficiency,host_time, and front_end unless cost.front_end is none)");
+  options.value("holdout", "SHARE", "share of the requests, from the end, that only judge (default: 0.3, or 30%)");
   options.value("leave-out-first", "N", "the first N requests are simulated and neither fitted nor judged");
   options.values("set", "KEY=VALUE", "set a key of the scenario; wins over the file");
   options.value("out", "FILE", "the YAML for cost.calibration (default: SCENARIO's name with .calibration.yaml, here)");
@@ -70,13 +84,14 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   const std::filesystem::path scenario_file = options.words().front();
   const std::string out = options.value_of("out").value_or(scenario_file.stem().string() + ".calibration.yaml");
   study::CalibrateOptions how;
-  how.fit = constants_of(options);
+  if (const auto fit = options.value_of("fit")) how.fit = constants_of(options, *fit);
   how.holdout = number_of(options, "holdout", 0.3, 0.9);
   how.leave_out_first = static_cast<std::int64_t>(number_of(options, "leave-out-first", 0, 1e9));
 
   const std::filesystem::path configs = config_folder();
   const scenario::Document scenario =
       scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
+  if (how.fit.empty()) how.fit = constants_of(options, usual_constants(scenario));
   Paths inputs = inputs_of(scenario_file, scenario);
   inputs.emplace_back(*file);
   refuse_inputs("--out", {out}, inputs);
@@ -97,8 +112,12 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   fmt::format_to(std::back_inserter(yaml.buffer()), "{}", study::calibration_yaml(calibrated));
   yaml.close();
   yaml.commit();
-  streams.out << study::print_calibration(calibrated)
-              << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
+  streams.out << study::print_calibration(calibrated);
+  if (!options.has("fit") && scenario.is_word("cost.front_end", "none"))
+    streams.out
+        << "front_end is not fitted, since cost.front_end is none: --fit efficiency,host_time,front_end if clients "
+           "took the times.\n";
+  streams.out << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
   return ExitStatus::done;
 }
 

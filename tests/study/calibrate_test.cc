@@ -1,9 +1,12 @@
 #include "sim/study/calibrate/calibrate.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
-#include <fstream>
+#include <cmath>
+#include <utility>
 
 #include "sim/base/diagnostics.h"
+#include "sim/base/random.h"
 #include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 #include "tests/workload/trace_fixture.h"
@@ -25,27 +28,48 @@ kv_cache: {budget: 20000 blocks}
   return scenario::parse(text, "engine.yaml", serving::scenario_schema(kConfigs), sets);
 }
 
-// 200 requests, measured on the engine that the scenario describes.
-MeasuredRun measured_on(const scenario::Document& document) {
-  MeasuredRun run;
-  run.file.name = "measured.csv";
-  for (std::int64_t i = 0; i < 200; ++i) {
+std::vector<MeasuredRequest> some_requests(std::int64_t count) {
+  std::vector<MeasuredRequest> requests;
+  for (std::int64_t i = 0; i < count; ++i) {
     MeasuredRequest r;
     r.arrival = SimTime(i * 150'000'000 + i * i % 7 * 10'000'000);
     r.prompt_tokens = Tokens(200 + 371 * i % 1500);
     r.output_tokens = Tokens(20 + 53 * i % 150);
-    run.requests.push_back(r);
+    requests.push_back(r);
   }
-  const serving::RequestsOverride requests = requests_of(run);
-  const serving::RunResult result = serving::run(document, kConfigs, {.requests = &requests});
+  return requests;
+}
+
+// Measured on the engine that the scenario describes; each time is off by a factor of its own of this coefficient of
+// variation.
+MeasuredRun measured_on(const scenario::Document& document, std::vector<MeasuredRequest> requests, double noise) {
+  MeasuredRun run;
+  run.file.name = "measured.csv";
+  run.requests = std::move(requests);
+  RandomStream draws(1, "measurement");
+  const auto read = [&](SimTime time) {
+    return SimTime(std::llround(static_cast<double>(time.count()) * draws.lognormal(1, noise)));
+  };
+  const serving::RequestsOverride given = requests_of(run);
+  const serving::RunResult result = serving::run(document, kConfigs, {.requests = &given});
   for (std::size_t i = 0; i < run.requests.size(); ++i) {
     const metrics::RequestRecord& s = result.collector.records()[i];
     MeasuredRequest& r = run.requests[i];
-    r.ttft = s.first_token - s.arrival;
-    r.e2e = s.ended - s.arrival;
+    r.ttft = read(s.first_token - s.arrival);
+    r.e2e = *r.ttft + read(s.ended - s.first_token);
     r.tpot_ns = static_cast<double>((*r.e2e - *r.ttft).count()) / static_cast<double>(r.output_tokens.count() - 1);
   }
   return run;
+}
+
+MeasuredRun measured_on(const scenario::Document& document) { return measured_on(document, some_requests(200), 0); }
+
+const FittedConstant& constant(const Calibrated& c, const std::string& name) {
+  for (const FittedConstant& f : c.constants) {
+    if (f.name == name) return f;
+  }
+  FAIL("no constant " << name);
+  return c.constants.front();
 }
 
 double share_of(const Validation& v, const std::string& name) {
@@ -79,8 +103,107 @@ TEST_CASE("a constant that the requests do not show is said to be unknown") {
                 {.fit = {"host_time", "host_rank"}, .holdout = 0.25, .leave_out_first = 0, .go_on = {}});
   CHECK(c.constants[0].fitted.identified == Identified::yes);
   CHECK(c.constants[1].fitted.identified == Identified::no_effect);
-  CHECK(print_calibration(c).find("not identified: these requests do not depend on it") != std::string::npos);
-  CHECK(calibration_yaml(c).find("host_rank") == std::string::npos);
+  CHECK(print_calibration(c).find("host_rank  0 s  these requests do not depend on it") != std::string::npos);
+  CHECK(calibration_yaml(c).find("\nhost_rank:") == std::string::npos);
+}
+
+TEST_CASE("constants that matter are found again in noisy measurements, whichever others are asked for beside them") {
+  const workload::TraceFolder folder;
+  const std::string truth = folder.write("truth.yaml",
+                                         "source: made up\nerror: none\nmemory_efficiency: 0.7\n"
+                                         "compute_efficiency: 0.5\nfront_end: 9 ms\n");
+  const MeasuredRun run = measured_on(engine_with({"cost.calibration=" + truth}), some_requests(400), 0.05);
+  const Calibrated c = calibrate(
+      engine_with(), kConfigs, run,
+      {.fit = {"memory_efficiency", "compute_efficiency", "front_end", "host_time", "host_rank", "sampler_overhead"},
+       .holdout = 0.25,
+       .leave_out_first = 0,
+       .go_on = {}});
+  INFO(print_calibration(c));
+  CHECK(c.result.calibration.memory_efficiency == Approx(0.7).epsilon(0.03));
+  CHECK(c.result.calibration.compute_efficiency == Approx(0.5).epsilon(0.05));
+  CHECK(c.result.front_end_s == Approx(9e-3).epsilon(0.15));
+  // The truth lies within some standard errors of what was found.
+  for (const auto& [name, value] :
+       {std::pair("memory_efficiency", 0.7), std::pair("compute_efficiency", 0.5), std::pair("front_end", 9e-3)}) {
+    const FittedParameter& found = constant(c, name).fitted;
+    CHECK(std::abs(found.value - value) < 4 * found.standard_error);
+  }
+  CHECK(constant(c, "host_rank").fitted.identified == Identified::no_effect);
+  CHECK(constant(c, "host_time").fitted.identified != Identified::yes);
+  CHECK(constant(c, "sampler_overhead").fitted.identified != Identified::yes);
+}
+
+TEST_CASE("of two constants that do the same to these requests the one named first is fitted") {
+  std::vector<MeasuredRequest> requests = some_requests(200);
+  for (MeasuredRequest& r : requests)
+    r.prompt_tokens = Tokens(8);  // every step reads the weights, and does little else
+  const MeasuredRun run = measured_on(engine_with({"cost.host_time=2 ms"}), requests, 0.02);
+  const auto fit = [&](const std::string& first, const std::string& second) {
+    return calibrate(engine_with(), kConfigs, run,
+                     {.fit = {first, second}, .holdout = 0.25, .leave_out_first = 0, .go_on = {}});
+  };
+  const Calibrated right = fit("host_time", "memory_efficiency");
+  INFO(print_calibration(right));
+  CHECK(right.result.engine.per_step_s == Approx(2e-3).epsilon(0.1));
+  CHECK(constant(right, "memory_efficiency").fitted.identified == Identified::like_another);
+  const Calibrated other = fit("memory_efficiency", "host_time");
+  INFO(print_calibration(other));
+  CHECK(constant(other, "memory_efficiency").fitted.identified == Identified::yes);
+  CHECK(constant(other, "host_time").fitted.identified == Identified::like_another);
+  CHECK(constant(other, "host_time").like == "memory_efficiency");
+}
+
+TEST_CASE("what a workload cannot tell is kept: efficiency of compute where prompts are short, what is right already") {
+  const workload::TraceFolder folder;
+  const std::string truth =
+      folder.write("truth.yaml", "source: made up\nerror: none\ncompute_efficiency: 0.4\nhost_time: 2 ms\n");
+  std::vector<MeasuredRequest> requests = some_requests(200);
+  for (MeasuredRequest& r : requests) r.prompt_tokens = Tokens(8);
+  const MeasuredRun run = measured_on(engine_with({"cost.calibration=" + truth}), requests, 0.02);
+  const Calibrated c = calibrate(engine_with(), kConfigs, run,
+                                 {.fit = {"host_time", "memory_efficiency", "compute_efficiency", "front_end"},
+                                  .holdout = 0.25,
+                                  .leave_out_first = 0,
+                                  .go_on = {}});
+  INFO(print_calibration(c));
+  CHECK(c.result.engine.per_step_s == Approx(2e-3).epsilon(0.1));
+  for (const char* name : {"memory_efficiency", "compute_efficiency", "front_end"}) {
+    CHECK(constant(c, name).fitted.identified != Identified::yes);
+    CHECK(constant(c, name).fitted.value == constant(c, name).before);
+    CHECK(calibration_yaml(c).find(std::string("\n") + name + ":") == std::string::npos);
+  }
+}
+
+TEST_CASE("a server that was slow at first and then full is not given a front end that it has not") {
+  std::vector<MeasuredRequest> requests = some_requests(300);
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    requests[i].arrival = SimTime(static_cast<std::int64_t>(i) * 20'000'000);
+  MeasuredRun run = measured_on(engine_with({"engine.max_num_seqs=16"}), requests, 0.02);
+  for (std::size_t i = 0; i < 20; ++i) {
+    *run.requests[i].ttft += SimTime(60'000'000);
+    *run.requests[i].e2e += SimTime(60'000'000);
+  }
+  const Calibrated c = calibrate(
+      engine_with({"engine.max_num_seqs=16"}), kConfigs, run,
+      {.fit = {"memory_efficiency", "host_time", "front_end"}, .holdout = 0.3, .leave_out_first = 0, .go_on = {}});
+  INFO(print_calibration(c));
+  CHECK(constant(c, "front_end").fitted.identified == Identified::no_gain);
+  CHECK(constant(c, "front_end").fitted.refused > 5e-3);
+  CHECK(calibration_yaml(c).find("# front_end is left as it is") != std::string::npos);
+}
+
+TEST_CASE("all constants at once on a short trace: few can be told, and those do no harm") {
+  const MeasuredRun run = measured_on(engine_with({"cost.host_time=4 ms"}), some_requests(40), 0.05);
+  const Calibrated c = calibrate(engine_with(), kConfigs, run,
+                                 {.fit = constants_named("all"), .holdout = 0.3, .leave_out_first = 0, .go_on = {}});
+  INFO(print_calibration(c));
+  CHECK(c.constants.size() == cost::constant_docs().size());
+  const auto told = std::ranges::count_if(
+      c.constants, [](const FittedConstant& f) { return f.fitted.identified == Identified::yes; });
+  CHECK(told >= 1);
+  CHECK(told <= 3);
+  CHECK(std::abs(share_of(c.after, "tpot_mean")) < std::abs(share_of(c.before, "tpot_mean")) / 2);
 }
 
 TEST_CASE("what calibrate writes is what cost.calibration takes") {

@@ -19,11 +19,18 @@ struct Group {
   std::vector<std::string> members;
 };
 
-const std::array<Group, 4>& groups() {
-  static const std::array<Group, 4> table{{{"efficiency", {"memory_efficiency", "compute_efficiency"}},
+std::vector<std::string> every_constant() {
+  std::vector<std::string> names;
+  for (const cost::ConstantDoc& doc : cost::constant_docs()) names.emplace_back(doc.name);
+  return names;
+}
+
+const std::array<Group, 5>& groups() {
+  static const std::array<Group, 5> table{{{"efficiency", {"memory_efficiency", "compute_efficiency"}},
                                            {"attention", {"decode_memory_efficiency", "prefill_compute_efficiency"}},
                                            {"overhead", {"kernel_overhead", "host_time"}},
-                                           {"host", {"host_time", "host_sequence", "host_rank"}}}};
+                                           {"host", {"host_time", "host_sequence", "host_rank"}},
+                                           {"all", every_constant()}}};
   return table;
 }
 
@@ -35,6 +42,28 @@ const cost::ConstantDoc& doc_of(const std::string& name) {
 }
 
 struct Interrupted {};
+
+constexpr std::size_t kTimes = 3;  // TTFT, TPOT and E2E of each group of requests
+using Weights = std::array<double, kTimes>;
+
+// How sure each of the three times is beside the surest: the inverse of its noise. Whether a request just meets a step
+// or misses it is a matter of chance, on the server as in the simulation, and its TTFT may be a step more or less.
+// Noise is what neighbours differ by (von Neumann, 1941), so that what is off everywhere does not count as such.
+Weights weights_of(const std::vector<double>& errors) {
+  constexpr double kLeast = 5e-3;  // no time is known better
+  Weights noise{};
+  for (std::size_t k = 0; k < kTimes; ++k) {
+    double sum = 0;
+    std::size_t pairs = 0;
+    for (std::size_t i = k; i + kTimes < errors.size(); i += kTimes, ++pairs)
+      sum += (errors[i + kTimes] - errors[i]) * (errors[i + kTimes] - errors[i]);
+    noise[k] = std::max(kLeast, pairs > 0 ? std::sqrt(sum / 2 / static_cast<double>(pairs)) : 0);
+  }
+  const double surest = std::ranges::min(noise);
+  Weights weights{};
+  for (std::size_t k = 0; k < kTimes; ++k) weights[k] = surest / noise[k];
+  return weights;
+}
 
 class Trials {
  public:
@@ -133,12 +162,28 @@ class Trials {
   int runs_ = 0;
 };
 
+// Times are linear in a time, and in the inverse of a share of a peak: so the fit has it.
+double fit_value(cost::ConstantKind kind, double constant) {
+  return kind == cost::ConstantKind::share ? 1 / constant : constant;
+}
+
 FitParameter parameter_of(const cost::ConstantDoc& doc, double start) {
+  const double lowest = fit_value(doc.kind, std::min(doc.low, start));
+  const double highest = fit_value(doc.kind, std::max(doc.high, start));
   FitParameter p;
-  p.low = std::min(doc.low, start);
-  p.high = std::max(doc.high, start);
-  p.start = start;
-  p.scale = doc.kind == cost::ConstantKind::share ? start : std::max(start, doc.high / 10);
+  p.low = std::min(lowest, highest);
+  p.high = std::max(lowest, highest);
+  p.start = fit_value(doc.kind, start);
+  p.scale = doc.kind == cost::ConstantKind::share ? p.start : std::max(start, doc.high / 10);
+  return p;
+}
+
+// What was found, as the constant itself.
+FittedParameter as_constant(cost::ConstantKind kind, FittedParameter p) {
+  if (kind != cost::ConstantKind::share) return p;
+  p.value = 1 / p.value;
+  p.standard_error *= p.value * p.value;
+  if (p.refused > 0) p.refused = 1 / p.refused;
   return p;
 }
 
@@ -184,15 +229,27 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
     parameters.push_back(parameter_of(doc_of(name), doc_of(name).of(at)));
   }
   try {
+    std::optional<Weights> weights;
+    const auto residuals = [&](const std::vector<double>& v) {
+      std::vector<double> constants;
+      for (std::size_t i = 0; i < v.size(); ++i) constants.push_back(fit_value(doc_of(options.fit[i]).kind, v[i]));
+      std::vector<double> r =
+          trials.residuals(constants, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
+      if (!weights) weights = weights_of(r);
+      for (std::size_t i = 0; i < r.size(); ++i) r[i] *= (*weights)[i % kTimes];
+      return r;
+    };
+    const Fit fit = fit_least_squares(parameters, residuals, {.together = kTimes});
     std::vector<double> values;
-    const Fit fit = fit_least_squares(parameters, [&](const std::vector<double>& v) {
-      return trials.residuals(v, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
-    });
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const FittedParameter& p = fit.parameters[i];
-      values.push_back(p.value);
-      c.constants.push_back({options.fit[i], doc_of(options.fit[i]).kind, parameters[i].start, p,
-                             p.identified == Identified::like_another ? options.fit[p.like] : ""});
+      const cost::ConstantDoc& doc = doc_of(options.fit[i]);
+      cost::Constants before = start;
+      const FittedParameter& found = fit.parameters[i];
+      FittedConstant constant{options.fit[i], doc.kind, doc.of(before), as_constant(doc.kind, found), ""};
+      if (found.identified == Identified::like_another) constant.like = options.fit[found.like];
+      if (found.identified != Identified::yes) constant.fitted.value = constant.before;  // to the last bit
+      values.push_back(constant.fitted.value);
+      c.constants.push_back(std::move(constant));
     }
     c.result = trials.with(values);
     c.fitted_requests = part - first;

@@ -8,6 +8,7 @@
 #include "sim/report/figures.h"
 #include "sim/report/text_table.h"
 #include "sim/study/calibrate/calibrate.h"
+#include "sim/study/validate/validation_report.h"
 
 namespace blockyard::study {
 namespace {
@@ -18,19 +19,46 @@ constexpr std::array<const char*, 8> kFigures{"ttft_mean", "ttft_p50", "ttft_p99
                                               "tpot_p99",  "e2e_mean", "e2e_p99",  "e2e_per_request"};
 
 std::string value_text(cost::ConstantKind kind, double value) {
-  return kind == cost::ConstantKind::share ? fmt::format("{:.4f}", value) : fmt::format("{:.3f} us", 1e6 * value);
+  return kind == cost::ConstantKind::share ? fmt::format("{:.4f}", value) : report::time_text(value);
 }
 
-std::string verdict(const FittedConstant& c) {
+// Why a constant is kept as it was.
+std::string reason(const FittedConstant& c) {
+  const std::string refused = value_text(c.kind, c.fitted.refused);
   switch (c.fitted.identified) {
     case Identified::no_effect:
-      return "not identified: these requests do not depend on it; kept";
+      return "these requests do not depend on it";
     case Identified::like_another:
-      return fmt::format("not identified: cannot be told apart from {}; kept", c.like);
+      return fmt::format("cannot be told apart from {}", c.like);
+    case Identified::no_gain:
+      return fmt::format("requests left out of a fit are foretold no better with it free (fitted: {})", refused);
+    case Identified::at_bound:
+      return fmt::format("the fit runs into its bound, {}", refused);
     case Identified::yes:
       break;
   }
-  return c.fitted.at_bound ? "at its bound" : "";
+  return "";
+}
+
+void add_constants(const Calibrated& c, std::string& text) {
+  TextTable fitted;
+  TextTable kept(3);
+  fitted.add({"constant", "before", "after", "std. error"});
+  bool any_fitted = false;
+  bool any_kept = false;
+  for (const FittedConstant& f : c.constants) {
+    if (f.fitted.identified == Identified::yes) {
+      any_fitted = true;
+      fitted.add({f.name, value_text(f.kind, f.before), value_text(f.kind, f.fitted.value),
+                  value_text(f.kind, f.fitted.standard_error)});
+    } else {
+      any_kept = true;
+      kept.add({"  " + f.name, value_text(f.kind, f.before), reason(f)});
+    }
+  }
+  text += any_fitted ? fitted.text() : "no constant is told by these requests: nothing is fitted\n";
+  if (any_kept) text += "not identified by these requests, kept as they were and not written:\n" + kept.text();
+  text += '\n';
 }
 
 std::string error_text(const Validation& v, const std::string& name) {
@@ -40,6 +68,15 @@ std::string error_text(const Validation& v, const std::string& name) {
     return name.ends_with("_per_request") ? fmt::format("{:.1f} %", percent) : fmt::format("{:+.1f} %", percent);
   }
   return "-";
+}
+
+// Of each request, over all of its times.
+double mean_error(const Validation& v) {
+  double sum = 0;
+  for (const SignedError& e : errors_of(v)) {
+    if (e.name.ends_with("_per_request")) sum += e.share;
+  }
+  return sum;
 }
 
 std::string error_words(const Validation& v) {
@@ -53,16 +90,10 @@ std::string print_calibration(const Calibrated& c) {
   const metrics::Identity& identity = c.after.summary.identity;
   std::string text = fmt::format("{}: {} on {} x {}, fitted to {}\n\n", identity.scenario, identity.model,
                                  identity.gpus, identity.gpu, c.after.file.name);
-  text += fmt::format("requests    {} fitted, the last {} held out; {} runs\n\n", report::count_text(c.fitted_requests),
+  text += fmt::format("requests    {} fitted, the last {} held out; {} runs\n", report::count_text(c.fitted_requests),
                       report::count_text(c.held_out_requests), c.runs);
-  TextTable constants;
-  constants.add({"constant", "before", "after", "std. error", ""});
-  for (const FittedConstant& f : c.constants) {
-    const bool fitted = f.fitted.identified == Identified::yes;
-    constants.add({f.name, value_text(f.kind, f.before), value_text(f.kind, f.fitted.value),
-                   fitted ? value_text(f.kind, f.fitted.standard_error) : "-", verdict(f)});
-  }
-  text += constants.text() + '\n';
+  text += print_measured_file(c.after.file) + '\n';
+  add_constants(c, text);
   TextTable errors;
   errors.add({"error", "held out: before", "after", "fitted: before", "after"});
   for (const char* figure : kFigures) {
@@ -71,8 +102,9 @@ std::string print_calibration(const Calibrated& c) {
   }
   text += errors.text();
   text += "\nerror: simulated / measured - 1; e2e_per_request: mean of the absolute error of each request.\n";
-  text +=
-      "std. error: as if the errors of requests were independent, which is too small for requests that share steps.\n";
+  if (mean_error(c.after) > mean_error(c.before))
+    text += "the held-out requests are further off with the fit than without it: better not use it.\n";
+  text += "std. error: by leaving out each eighth of the fitted requests in turn.\n";
   return text;
 }
 
@@ -87,7 +119,10 @@ std::string calibration_yaml(const Calibrated& c) {
       c.fitted_requests, identity.model, identity.gpus, identity.gpu, file, c.held_out_requests, error_words(c.after),
       error_words(c.before));
   for (const FittedConstant& f : c.constants) {
-    if (f.fitted.identified != Identified::yes) continue;
+    if (f.fitted.identified != Identified::yes) {
+      text += fmt::format("# {} is left as it is: {}\n", f.name, reason(f));
+      continue;
+    }
     text += f.kind == cost::ConstantKind::share ? fmt::format("{}: {:.5g}\n", f.name, f.fitted.value)
                                                 : fmt::format("{}: {:.3f} us\n", f.name, 1e6 * f.fitted.value);
   }

@@ -2,7 +2,17 @@
 // a Jacobian by differences, steps cut at the bounds, parameters at a bound left out while the gradient pushes them
 // outward. Residuals are weighted as Huber does: beyond `outlier` they count linearly, so that a few requests that
 // something else held up do not bend the fit (Nocedal & Wright, 2006, chapter 10; Huber, 1964).
-// Law: the weighted sum of squares never rises. Deterministic. Cost: (parameters + a few) evaluations an iteration.
+//
+// Parameters are freed one after the other, each time the one that foretells most; those that the data cannot tell keep
+// their start:
+//   no_effect     the residuals hardly change with it
+//   no_gain       stretches of the data that a fit leaves out are foretold no better with it free than at its start,
+//                 beside those that are free (sim/study/calibrate/worth.h)
+//   like_another  what it does, those that are free can do as well; of two alike the earlier one is freed
+//   at_bound      the data ask for more than the bounds allow: something else is amiss, which it would only hide
+//
+// Law: the weighted sum of squares never ends above that of the start. Deterministic. Cost: for each parameter that is
+// freed (parameters + a few) evaluations, and as many again in the end.
 #pragma once
 
 #include <cstddef>
@@ -25,22 +35,24 @@ struct FitOptions {
   double outlier = 0.3;
   double least_gain = 1e-3;    // an iteration that gains less than this share of the sum ends the fit
   double least_effect = 2e-3;  // rms change of the residuals for a change by `scale`, below which nothing is known
-  double most_alike = 0.98;    // correlation of two parameters' effects, above which they cannot be told apart
+  double most_alike = 0.98;    // correlation of an effect with what others can do, above which it is theirs
+  std::size_t together = 1;    // residuals of one observation, never parted
+  std::size_t stretches = 8;   // of the data, left out in turn
 };
 
-enum class Identified { yes, no_effect, like_another };
+enum class Identified { yes, no_effect, like_another, no_gain, at_bound };
 
 struct FittedParameter {
   double value = 0;
-  double standard_error = 0;  // of independent residuals; 0 where it was not fitted
+  double standard_error = 0;  // by leaving out stretches; 0 where it was not fitted
   Identified identified = Identified::yes;
-  std::size_t like = 0;   // the earlier parameter that it cannot be told apart from
-  bool at_bound = false;  // the data ask for more than the bounds allow
+  std::size_t like = 0;  // the free parameter whose effect is most like its own
+  double refused = 0;    // no_gain, at_bound: what a fit makes of it
 };
 
 struct Fit {
-  std::vector<FittedParameter> parameters;  // those not identified keep their start
-  double sum_before = 0;                    // weighted sums of squares
+  std::vector<FittedParameter> parameters;
+  double sum_before = 0;  // weighted sums of squares
   double sum_after = 0;
   int evaluations = 0;
 };
