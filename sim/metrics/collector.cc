@@ -24,7 +24,18 @@ void Collector::add_replicas() {
   ReplicaState state;
   state.largest_free = state.memory[MemoryState::free] = options_.capacity_slots / options_.replicas;
   replicas_.assign(static_cast<std::size_t>(options_.replicas), state);
-  largest_free_ = memory_[MemoryState::free] = options_.capacity_slots;
+  memory_[MemoryState::free] = options_.capacity_slots;
+  largest_free_ = state.largest_free;
+}
+
+// States add up over replicas; what one request could get is in one of them.
+void Collector::add_memory_of(std::size_t replica, const MemoryPartition& memory, std::int64_t largest_free_slots) {
+  ReplicaState& of = replicas_[replica];
+  of.settle(now_);
+  for (std::size_t i = 0; i < kMemoryStates; ++i) memory_.slots[i] += memory.slots[i] - of.memory.slots[i];
+  of.memory = memory;
+  of.largest_free = largest_free_slots;
+  largest_free_ = std::ranges::max_element(replicas_, {}, &ReplicaState::largest_free)->largest_free;
 }
 
 RecordId Collector::arrived(SimTime now, Tokens prompt, std::int32_t samples, Sender sender) {

@@ -192,13 +192,11 @@ class Collector {
     if (host_live_ > host_peak_) host_peak_ = host_live_;
   }
   void set_memory(std::size_t replica, const MemoryPartition& memory, std::int64_t largest_free_slots) {
-    largest_free_ = of_all(replica, &ReplicaState::largest_free, largest_free_, largest_free_slots);
-    if (replicas_.empty()) {
+    if (replicas_.empty()) [[likely]] {
       memory_ = memory;
+      largest_free_ = largest_free_slots;
     } else {
-      MemoryPartition& before = replicas_[replica].memory;
-      for (std::size_t i = 0; i < kMemoryStates; ++i) memory_.slots[i] += memory.slots[i] - before.slots[i];
-      before = memory;
+      add_memory_of(replica, memory, largest_free_slots);
     }
     for (std::size_t i = 0; i < kMemoryStates; ++i) {
       memory_peak_[i] = memory_.slots[i] > memory_peak_[i] ? memory_.slots[i] : memory_peak_[i];
@@ -259,6 +257,7 @@ class Collector {
   }
 
   RequestRecord& record(RecordId id) { return records_[static_cast<std::size_t>(id)]; }
+  void add_memory_of(std::size_t replica, const MemoryPartition& memory, std::int64_t largest_free_slots);
   void add_replicas();
   void start(SimTime now);
   void restart_links(SimTime now);

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kColumns = 100;
 constexpr const char* kDefinition =
     "requests: let in to the replica, with their prompt tokens; output: tokens that it generated; running: mean of its "
-    "batch; KV use: mean share of its pool that requests hold; preempted: preemptions; busy: share of the time with a "
+    "batch; waiting: mean of its queue; KV use: mean share of its pool that requests hold; preempted: preemptions; "
+    "busy: share of the time with a "
     "step of its own under way";
 constexpr const char* kHits = "; hits: share of the tokens looked up in its prefix cache that were there";
 constexpr const char* kLockstep =
@@ -27,7 +28,7 @@ std::string replicas_text(const metrics::Summary& s) {
   const bool cache = std::ranges::any_of(s.replicas, [](const auto& r) { return r.looked_up_tokens > 0; });
   const bool lockstep = std::ranges::any_of(s.replicas, [](const auto& r) { return r.idle_steps_s > 0; });
   TextTable table(1);
-  std::vector<std::string> head{"replica", "requests", "prompt tokens", "output", "running", "KV use"};
+  std::vector<std::string> head{"replica", "requests", "prompt tokens", "output", "running", "waiting", "KV use"};
   if (cache) head.emplace_back("hits");
   head.insert(head.end(), {"preempted", "busy"});
   if (lockstep) head.emplace_back("idle steps");
@@ -35,13 +36,16 @@ std::string replicas_text(const metrics::Summary& s) {
   for (std::size_t i = 0; i < s.replicas.size(); ++i) {
     const metrics::ReplicaFigures& r = s.replicas[i];
     std::vector<std::string> row{fmt::format("  {}", i),      count_text(r.requests),      count_text(r.prompt_tokens),
-                                 count_text(r.output_tokens), significant(r.mean_running), share_text(r.kv_use)};
+                                 count_text(r.output_tokens), significant(r.mean_running), significant(r.mean_waiting),
+                                 share_text(r.kv_use)};
     if (cache) row.push_back(share_text(r.hit_ratio().value_or(0)));
     row.insert(row.end(), {count_text(r.preemptions), share_text(r.busy_share())});
     if (lockstep) row.push_back(share_text(r.idle_steps_share()));
     table.add(std::move(row));
   }
-  const std::string definition = fmt::format("{}{}{}.", kDefinition, cache ? kHits : "", lockstep ? kLockstep : "");
+  const std::string definition =
+      fmt::format("{}{}{}. Memory, above, is of all; its largest free region is one replica's.", kDefinition,
+                  cache ? kHits : "", lockstep ? kLockstep : "");
   return table.text() + wrapped("  ", definition, kColumns, "  ") + "\n";
 }
 

@@ -385,6 +385,20 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         "{} pipeline stages of {} GPU{}, at most {} batches under way; the fewest blocks fit on layers {} to {}{}",
         s.stages, s.tensor_parallel, s.tensor_parallel > 1 ? "s" : "", s.stages, pool.stage.first, pool.stage.last - 1,
         part ? ": memory is that stage's" : ", and every stage holds as many"));
+    if (preset_of(scenario).async_scheduling && scenario.is_word("engine.async_scheduling", "auto")) {
+      a.identity.notes.push_back(
+          fmt::format("{} schedules asynchronously on one stage; with several, a batch is planned "
+                      "when the oldest comes back, as in vLLM 0.14",
+                      scenario.choice("engine.preset")));
+    }
+  }
+  if (const auto usual = model::default_batch(s.gpu.spec);
+      scheduler == "vllm-v1" && usual.tokens > engine.max_num_batched_tokens &&
+      !scenario.is_set("engine.max_num_batched_tokens") && !scenario.is_set("engine.max_num_seqs")) {
+    a.identity.notes.push_back(fmt::format(
+        "a step takes {} tokens and {} sequences, the defaults here; `vllm serve` takes {} and {} on this GPU "
+        "unless told otherwise (engine.max_num_batched_tokens, engine.max_num_seqs)",
+        engine.max_num_batched_tokens.count(), engine.max_num_seqs, usual.tokens.count(), usual.sequences));
   }
   if (traits.whole_prompts && engine.chunked_prefill) {
     a.identity.notes.push_back(fmt::format(
@@ -397,9 +411,9 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     a.identity.notes.push_back(describe(blocks, memory_budget.blocks, s.max_model_len));
   }
   if (null_block) {
-    a.identity.notes.push_back(fmt::format("KV budget {} blocks of {} tokens; the engine's null block leaves {}",
-                                           memory_budget.blocks.count(), block_size.count(),
-                                           memory_budget.blocks.count() - 1));
+    a.identity.notes.push_back(fmt::format("KV budget{} {} blocks of {} tokens; the engine's null block leaves {}",
+                                           s.replicas > 1 ? " of each replica" : "", memory_budget.blocks.count(),
+                                           block_size.count(), memory_budget.blocks.count() - 1));
   }
   return a;
 }
