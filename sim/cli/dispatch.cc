@@ -31,6 +31,23 @@ Arguments help_turned_around(const Arguments& arguments) {
   return turned;
 }
 
+// A fault in what --set gave names it. One in the scenario's file may come of it all the same, where keys hang
+// together.
+std::string assignments_note(const InputError& error, const Arguments& arguments) {
+  const auto in_scenario = [&](const Diagnostic& d) {
+    return d.place.file.ends_with(".yaml") && std::ranges::find(arguments, d.place.file) != arguments.end();
+  };
+  if (!std::ranges::all_of(error.diagnostics(), in_scenario)) return "";
+  std::string given;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string assignment;
+    if (arguments[i].starts_with("--set=")) assignment = arguments[i].substr(6);
+    if (arguments[i] == "--set" && i + 1 < arguments.size()) assignment = arguments[i + 1];
+    if (!assignment.empty()) given += (given.empty() ? "" : ", ") + assignment;
+  }
+  return given.empty() ? "" : fmt::format("with --set {}: without it the file may be right\n", given);
+}
+
 }  // namespace
 
 ExitStatus dispatch(std::string_view prefix, std::string_view doc, std::span<const Command> table,
@@ -65,7 +82,7 @@ ExitStatus run_command_line(const Arguments& arguments, Streams streams) {
     return dispatch("blockyard", "a discrete-event simulator of large-language-model serving", commands(),
                     help ? help_turned_around(arguments) : arguments, streams);
   } catch (const InputError& error) {
-    streams.err << error.what() << '\n';
+    streams.err << error.what() << '\n' << assignments_note(error, arguments);
     return ExitStatus::bad_input;
   } catch (const workload::ReadInterrupted& interrupted) {
     streams.err << "blockyard: " << interrupted.what() << '\n';

@@ -110,7 +110,13 @@ void print_memory(const Sizing& s, std::ostream& out) {
   }
   const std::int64_t gpus = s.options.tp * s.options.pp;
   if (gpus > 1) {
-    out << fmt::format("  KV cache of all {} GPUs: {} GiB\n", gpus, gib(s.kv_bytes_of_replica));
+    // Every stage holds as many blocks as the one that binds; what others have left beyond these is of no use.
+    const Bytes used(s.kv_blocks.count() * s.options.block_size.count() * s.bytes_per_token_of_replica.count());
+    const bool unlike = s.stages.size() > 1 && used < s.kv_bytes_of_replica;
+    out << fmt::format(
+        "  KV cache of all {} GPUs: {} GiB{}\n", gpus, gib(s.kv_bytes_of_replica),
+        unlike ? fmt::format(", of which {} GiB are used: every stage holds the blocks that this one can", gib(used))
+               : std::string());
   }
 }
 

@@ -171,7 +171,7 @@ void print_lru(const TraceFigures& figures, std::ostream& out) {
 std::vector<std::pair<std::string, std::string>> table_column(const TraceFigures& figures) {
   const TraceStatistics& trace = figures.seen.trace;
   const PrefixStatistics& prefixes = figures.seen.prefixes;
-  const bool timed = trace.span > SimTime(0);
+  const bool timed = trace.span > SimTime(0) && figures.read.untimed == 0;
   const bool shares = prefixes.ids + prefixes.sessions + prefixes.shared_prefixes > 0;
   std::vector<std::pair<std::string, std::string>> rows{
       {"format", figures.read.format},
@@ -284,6 +284,19 @@ std::string clock_range(SimTime origin, SimTime span) {
   return fmt::format("{} to {}", moment(first, dated), moment(last, dated));
 }
 
+namespace {
+
+void print_times(const TraceStatistics& trace, std::ostream& out) {
+  out << fmt::format("  rate          {} requests/s, at most {} in one second\n", rate(trace.rate_per_s),
+                     grouped(trace.peak_in_1s));
+  out << fmt::format("  gaps          CV {:.4f} (1 = Poisson), largest {:.4f} s; {} distinct times\n", trace.gap_cv,
+                     to_seconds(trace.largest_gap), grouped(trace.distinct_arrivals));
+  out << fmt::format("  dispersion    {} in windows of 1 s, {} of 60 s (1 = Poisson; - = too short)\n",
+                     dispersion(trace, trace.dispersion_1s, 1), dispersion(trace, trace.dispersion_60s, 60));
+}
+
+}  // namespace
+
 void print(const TraceFigures& figures, std::ostream& out) {
   const TraceStatistics& trace = figures.seen.trace;
   out << fmt::format("{}: format {}\n", figures.file, figures.read.format);
@@ -294,12 +307,13 @@ void print(const TraceFigures& figures, std::ostream& out) {
   if (trace.span > SimTime(0))
     out << fmt::format("  clock         {} (for `trace convert --window`)\n",
                        clock_range(figures.read.origin, trace.span));
-  out << fmt::format("  rate          {} requests/s, at most {} in one second\n", rate(trace.rate_per_s),
-                     grouped(trace.peak_in_1s));
-  out << fmt::format("  gaps          CV {:.4f} (1 = Poisson), largest {:.4f} s; {} distinct times\n", trace.gap_cv,
-                     to_seconds(trace.largest_gap), grouped(trace.distinct_arrivals));
-  out << fmt::format("  dispersion    {} in windows of 1 s, {} of 60 s (1 = Poisson; - = too short)\n",
-                     dispersion(trace, trace.dispersion_1s, 1), dispersion(trace, trace.dispersion_60s, 60));
+  if (figures.read.untimed > 0) {
+    out << fmt::format(
+        "  rate          - ({} of {} requests have no time of their own: they come when an answer does)\n",
+        grouped(figures.read.untimed), grouped(figures.read.kept));
+  } else {
+    print_times(trace, out);
+  }
   print_lengths(figures, out);
   print_prefixes(figures, out);
   print_lru(figures, out);

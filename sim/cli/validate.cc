@@ -55,10 +55,11 @@ std::vector<Bound> parse_bounds(const std::vector<std::string>& texts, const Opt
   return bounds;
 }
 
-// How many of the bounds are broken; each is told.
+// How many of the bounds are broken; each is told, and so are those that hold.
 int broken(const std::vector<Bound>& bounds, const study::Validation& validation, std::ostream& err) {
   const std::vector<study::SignedError> errors = study::errors_of(validation);
   int count = 0;
+  std::vector<std::string> kept;
   for (const Bound& bound : bounds) {
     const auto found = std::ranges::find(errors, bound.figure, &study::SignedError::name);
     if (found == errors.end()) {
@@ -67,11 +68,16 @@ int broken(const std::vector<Bound>& bounds, const study::Validation& validation
       ++count;
       continue;
     }
-    if (std::abs(found->share) <= bound.share) continue;
+    if (std::abs(found->share) <= bound.share) {
+      kept.push_back(
+          fmt::format("{} {:+.2f} % (at most {:.4g} %)", bound.figure, 100 * found->share, 100 * bound.share));
+      continue;
+    }
     err << fmt::format("blockyard validate: {} is {:+.2f} % off, more than {:.4g} %\n", bound.figure,
                        100 * found->share, 100 * bound.share);
     ++count;
   }
+  if (!kept.empty()) err << fmt::format("blockyard validate: within bounds: {}\n", fmt::join(kept, ", "));
   return count;
 }
 

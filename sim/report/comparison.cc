@@ -147,6 +147,8 @@ std::string definitions(std::span<const Variant> variants) {
   add(kThroughputDefinition);
   if (shows(variants, &metrics::Summary::stall)) add(kStallDefinition);
   add(kMemoryDefinition);
+  const auto refused = [](const Variant& v) { return v.summary.refused_although_free > 0; };
+  if (std::ranges::any_of(variants, refused)) add(kRefusedDefinition);
   return text;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sim/report/definitions.h"
 
@@ -223,6 +224,11 @@ Rows make_rows() {
                   [](const Summary& s) { return s.recomputed_share(); }});
   rows.push_back({"preemption", "swapped out", Figure::bytes, "", true, Show::if_not_zero,
                   [](const Summary& s) { return static_cast<double>(s.swap.total().out_bytes.count()); }});
+  for (const auto& [name, busy] : {std::pair("host link busy, out", &metrics::SwapUse::out_busy),
+                                   std::pair("host link busy, back", &metrics::SwapUse::in_busy)}) {
+    rows.push_back({"preemption", name, Figure::share, "", false, Show::if_not_zero,
+                    [busy](const Summary& s) { return (s.swap.*busy).value_or(metrics::SwapUse::Busy{}).mean_share; }});
+  }
   rows.push_back({"preemption", "engine waited on the link", Figure::time, "", true, Show::if_not_zero,
                   [](const Summary& s) { return s.swap.engine_waited_s; }});
   add_memory(rows);

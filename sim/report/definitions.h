@@ -34,6 +34,10 @@ inline constexpr const char* kMemoryDefinition =
     "of the last block; padding: rounding of the placement; external: free, but in pieces too small for the head of "
     "the queue; free: the rest. Largest free region: what one request could get; it counts cached blocks, which make "
     "room.";
+inline constexpr const char* kRefusedDefinition =
+    "refused although free: requests that were not admitted at once although as much memory was free as they needed: "
+    "no "
+    "one region of it was large enough";
 // As they are called on screens, in the order of metrics::kSloLimitNames.
 inline constexpr std::array<const char*, metrics::kSloLimitNames.size()> kSloLimitLabels{"TTFT", "TPOT", "E2E"};
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "sim/base/check.h"
 #include "sim/base/diagnostics.h"
@@ -59,17 +61,31 @@ Reading read_path(Kind kind, std::string_view text, const std::string& folder) {
   return {Value{.kind = kind, .text = path.string()}, {}};
 }
 
+// 1e6 B/s -> "1 MB/s": in the largest unit that leaves a whole number.
+std::string amount_text(double amount, Kind kind) {
+  const std::string_view base = base_unit_of(kind);
+  if (kind == Kind::bandwidth || kind == Kind::flops) {
+    for (const auto& [prefix, size] : {std::pair("T", 1e12), std::pair("G", 1e9), std::pair("M", 1e6)}) {
+      if (amount >= size && std::fmod(amount, size) == 0) return fmt::format("{} {}{}", amount / size, prefix, base);
+    }
+  }
+  return base.empty() ? fmt::format("{}", amount) : fmt::format("{} {}", amount, base);
+}
+
 std::string limits_text(const Accept& accept) {
   const Limits& limits = accept.limits;
   const std::string_view base = base_unit_of(accept.kind);
-  const std::string unit = base.empty() ? "" : fmt::format(" {}", base);
   const bool low = limits.low > -std::numeric_limits<double>::infinity();
   const bool high = limits.high < std::numeric_limits<double>::infinity();
-  if (low && high && !limits.low_excluded) return fmt::format("{} to {}{}", limits.low, limits.high, unit);
+  if (low && high && !limits.low_excluded) {
+    return fmt::format("{} to {}{}{}", limits.low, limits.high, base.empty() ? "" : " ", base);
+  }
   std::string text;
-  if (low) text = fmt::format("{} {}{}", limits.low_excluded ? "more than" : "at least", limits.low, unit);
+  if (low) {
+    text = fmt::format("{} {}", limits.low_excluded ? "more than" : "at least", amount_text(limits.low, accept.kind));
+  }
   if (low && high) text += " and ";
-  if (high) text += fmt::format("at most {}{}", limits.high, unit);
+  if (high) text += "at most " + amount_text(limits.high, accept.kind);
   return text;
 }
 

@@ -77,6 +77,19 @@ sched::QueueOptions queue_options(const Document& scenario, Diagnostics& errors)
   return options;
 }
 
+void note_queue_order(const Document& scenario, bool cached, std::vector<std::string>& notes) {
+  const std::string& order = scenario.choice("engine.queue_order");
+  if ((order == "sjf" || order == "srpt") && scenario.real("engine.length_prediction_cv") == 0) {
+    notes.push_back(fmt::format(
+        "engine.queue_order: {} is told the true output lengths; engine.length_prediction_cv makes predictions of them",
+        order));
+  }
+  if (order == "longest_prefix" && !cached) {
+    notes.emplace_back(
+        "engine.queue_order: longest_prefix finds nothing without a prefix cache: requests are admitted as they come");
+  }
+}
+
 AdmissionOptions admission_options(const Document& scenario) {
   AdmissionOptions admission;
   if (!scenario.is_word("admission.max_queue", "unlimited"))

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "sim/base/diagnostics.h"
 #include "sim/scenario/document.h"
@@ -15,6 +17,8 @@ namespace blockyard::serving {
 [[nodiscard]] std::optional<double> watermark(const scenario::Document& scenario, Tokens block_size, Tokens usable,
                                               Diagnostics& errors);
 
+// What the queue order makes of this scenario, where that is not what its name promises.
+void note_queue_order(const scenario::Document& scenario, bool cached, std::vector<std::string>& notes);
 [[nodiscard]] sched::QueueOptions queue_options(const scenario::Document& scenario, Diagnostics& errors);
 
 // As far as the section alone tells.

@@ -237,6 +237,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
                     scheduler, block_size.count()));
   }
   preemption_options(scenario, options, errors);
+  note_queue_order(scenario, cached, a.identity.notes);
   a.identity.notes.insert(a.identity.notes.end(), blocks.notes.begin(), blocks.notes.end());
   if (cached) {
     options.memory.eviction =
@@ -302,7 +303,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   if (cached) {
     std::vector<kv::Memory*> pools;
     for (const EngineParts& each : a.engines) pools.push_back(each.memory.get());
-    warm_cache(scenario, *a.contents, pools, a.identity, errors);
+    a.warm_hash_block = warm_cache(scenario, *a.contents, pools, a.identity, errors);
   }
   errors.throw_if_any();
   a.replica.block_bytes = block_bytes * s.tensor_parallel;

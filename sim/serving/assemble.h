@@ -45,6 +45,7 @@ struct Assembly {
   ClientMode mode = ClientMode::open;
   std::unique_ptr<Clients> clients;               // between them and the engine, where answers matter
   const workload::TraceSource* trace = nullptr;   // the file behind `requests`, if there is one
+  std::int64_t warm_hash_block = 0;               // tokens that ids in prefix_cache.warm stand for; 0 = it has none
   std::optional<std::int64_t> expected_requests;  // known in advance for generated ones
   std::unique_ptr<cost::CostModel> cost;          // of every replica
   std::vector<EngineParts> engines;               // by replica, alike; at least one

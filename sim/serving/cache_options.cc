@@ -113,9 +113,9 @@ kv::CacheEviction cache_eviction(const Document& scenario, bool own_eviction, co
   return made;
 }
 
-void warm_cache(const Document& scenario, PromptContents& contents, std::span<kv::Memory* const> memories,
-                metrics::Identity& identity, Diagnostics& errors) {
-  if (scenario.is_word("prefix_cache.warm", "none")) return;
+std::int64_t warm_cache(const Document& scenario, PromptContents& contents, std::span<kv::Memory* const> memories,
+                        metrics::Identity& identity, Diagnostics& errors) {
+  if (scenario.is_word("prefix_cache.warm", "none")) return 0;
   const std::filesystem::path file = scenario.file("prefix_cache.warm");
   try {
     workload::TraceOptions how;
@@ -134,7 +134,7 @@ void warm_cache(const Document& scenario, PromptContents& contents, std::span<kv
         errors.add(scenario.place("prefix_cache.warm"),
                    fmt::format("prefix_cache.warm: {} starts with an empty cache; expected none",
                                scenario.choice("engine.scheduler")));
-        return;
+        return 0;
       }
     }
     const kv::Memory& memory = *memories.front();
@@ -142,9 +142,11 @@ void warm_cache(const Document& scenario, PromptContents& contents, std::span<kv
         static_cast<double>(memory.partition()[MemoryState::cached]) / static_cast<double>(memory.total_pieces());
     identity.notes.push_back(fmt::format("the cache starts with what {} requests of {} said: {:.1f} % of the pool",
                                          requests, file.filename().string(), 100 * cached));
+    return trace->report().hash_block;
   } catch (const InputError& error) {
     errors.add_all(error);
   }
+  return 0;
 }
 
 }  // namespace blockyard::serving

@@ -40,7 +40,9 @@ struct CacheRecording {
 [[nodiscard]] CacheSalt cache_salt(const scenario::Document& scenario);
 
 // What prefix_cache.warm names, into the caches of memories, all alike, that nobody has used yet: into each the whole.
-void warm_cache(const scenario::Document& scenario, PromptContents& contents, std::span<kv::Memory* const> memories,
-                metrics::Identity& identity, Diagnostics& errors);
+// Returns the tokens that an id of a block stands for there, 0 where it has none.
+[[nodiscard]] std::int64_t warm_cache(const scenario::Document& scenario, PromptContents& contents,
+                                      std::span<kv::Memory* const> memories, metrics::Identity& identity,
+                                      Diagnostics& errors);
 
 }  // namespace blockyard::serving

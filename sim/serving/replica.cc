@@ -283,13 +283,16 @@ void Replica::check_progress(bool progress) {
     ++steps_without_progress_;
   }
   if (steps_without_progress_ < (helped_ ? kCircles * limit : limit)) return;
+  const bool alone = scheduler_->running() + scheduler_->waiting() == 1;
   stuck_ = fmt::format(
       "no progress for {} steps: {} running, {} waiting, {} of {} blocks or tokens of KV memory free. No request "
-      "generated a "
-      "token or computed a "
-      "position for the first time: the scheduler preempts in a circle, or the head of the queue can never be admitted",
+      "generated a token or computed a position for the first time: the scheduler preempts in a circle, or the head of "
+      "the queue can never be admitted{}",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
-      memory_->total_grains());
+      memory_->total_grains(),
+      alone ? ". The one request that is left needs more KV memory than the scheduler can give it: a larger "
+              "kv_cache.budget lets it end, or a smaller engine.max_model_len keeps such requests out"
+            : "");
 }
 
 // Copies and mappings since the last step began hold this one up.

@@ -141,6 +141,15 @@ SimTime end_of_window(const scenario::Document& scenario, const std::filesystem:
   return to;
 }
 
+// An order by tenants has nothing to choose between where there is one.
+void note_one_tenant(const scenario::Document& scenario, const std::vector<metrics::RequestRecord>& records,
+                     metrics::Summary& summary) {
+  if (scenario.choice("engine.queue_order") != "fair" || records.empty()) return;
+  const auto same = [&](const metrics::RequestRecord& r) { return r.tenant == records.front().tenant; };
+  if (std::ranges::all_of(records, same))
+    summary.identity.notes.emplace_back("engine.queue_order: fair: all requests are of one tenant");
+}
+
 }  // namespace
 
 RunResult run(const scenario::Document& scenario, const std::filesystem::path& configs, const RunControl& control) {
@@ -185,8 +194,16 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
   std::string read;
   if (a.trace != nullptr) {
     read = what_was_read(a.trace->report());
+    if (const std::int64_t own = a.trace->report().hash_block;
+        own > 0 && a.warm_hash_block > 0 && own != a.warm_hash_block) {
+      summary.warnings.push_back(fmt::format(
+          "prefix_cache.warm: its ids stand for blocks of {} tokens, those of the trace for {}: one id is not "
+          "the same content in both",
+          a.warm_hash_block, own));
+    }
     if (!reads_as_it_stands(a.trace->report())) summary.identity.notes.push_back(std::exchange(read, {}));
   }
+  note_one_tenant(scenario, collector.records(), summary);
   if (!end.stopped.empty()) summary.identity.notes.push_back("the run was stopped by " + end.stopped);
   warn_of_rejections(scenario, a.admission, summary);
   note_too_long(a.admission, end.cut, summary);

@@ -80,6 +80,23 @@ workload::SloClassRule rule_of(const Document& item, Diagnostics& errors) {
   return rule;
 }
 
+// A request is of the first class that names its category, or its tenant: a second one would never have it.
+void expect_apart(const Document& item, const workload::SloClassRule& rule,
+                  const std::vector<workload::SloClassRule>& earlier, Diagnostics& errors) {
+  for (const workload::SloClassRule& other : earlier) {
+    if (!rule.category.empty() && rule.category == other.category)
+      errors.add(item.place("category"), fmt::format("category: {} is another class's", rule.category));
+    for (const Tenants& own : rule.tenants) {
+      for (const Tenants& taken : other.tenants) {
+        const std::uint32_t first = std::max(own.first, taken.first);
+        if (first > std::min(own.last, taken.last)) continue;
+        errors.add(item.place("tenants"), fmt::format("tenants: {} is another class's", first));
+        return;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 metrics::Slo slo(const Document& scenario) { return limits_of(scenario, "slo.", {}); }
@@ -103,7 +120,9 @@ void set_classes(const Document& scenario, Requests& requests, Diagnostics& erro
   std::set<std::string> names;
   for (std::size_t i = 0; i < items.size(); ++i) {
     Diagnostics found;
-    rules.push_back(rule_of(items[i], found));
+    workload::SloClassRule rule = rule_of(items[i], found);
+    expect_apart(items[i], rule, rules, found);
+    rules.push_back(std::move(rule));
     const std::string& name = items[i].text("name");
     if (!names.insert(name).second) found.add(items[i].place("name"), fmt::format("name: {} is another's", name));
     for (const Diagnostic& d : found.list()) errors.add(d.place, fmt::format("slo.classes[{}].{}", i, d.message));

@@ -635,6 +635,36 @@ class TheProgram(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("`false FILE` gave no run", done.stderr)
 
+    def test_bounds_that_hold_are_told(self):
+        measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n0,500,50,0.05,0.6\n1,500,50,0.05,0.6\n")
+        done = blockyard("validate", self.scenario, "--measured", measured, "--json", "--fail-above", "e2e_mean=900%,ttft_mean=900%")
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"within bounds: e2e_mean [+-][0-9.]+ % \(at most 900 %\), ttft_mean")
+        self.assertEqual(json.loads(done.stdout)["schema"], "blockyard.validation/1")
+
+    def test_a_fault_that_an_assignment_may_have_caused_elsewhere_names_it(self):
+        scenario = self.write("budget.yaml", SCENARIO.replace("REQUESTS", "20").replace("vllm-v1,", "vllm-v1, max_num_batched_tokens: 512,"))
+        done = blockyard("run", scenario, "--set", "engine.max_num_seqs=1000")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("budget.yaml:11:", done.stderr)
+        self.assertIn("with --set engine.max_num_seqs=1000: without it the file may be right", done.stderr)
+        for arguments in (["--set", "engine.max_num_batched_tokens=10"], ["--set", "seed=1", "--no-such-flag"]):
+            self.assertNotIn("without it the file", blockyard("run", scenario, *arguments).stderr)
+
+    def test_stages_of_a_pipeline_that_are_unlike_share_the_blocks_of_the_one_that_binds(self):
+        out = blockyard("size", "--model", "llama-3-70b", "--gpu", "l40s", "--pp", "4").stdout
+        self.assertRegex(out, r"KV cache of all 4 GPUs: 24\.6\d GiB, of which 20\.6\d GiB are used")
+        alike = blockyard("size", "--model", "llama-3-70b", "--gpu", "h100-80gb-sxm", "--tp", "4").stdout
+        self.assertNotIn("are used", alike)
+
+    def test_requests_without_a_time_of_their_own_have_no_rate(self):
+        trace = self.write("sessions.csv", "arrival_s,prompt_tokens,output_tokens,session,delay_s\n"
+                           "0,10,5,1,\n,20,5,1,3\n,30,5,1,4\n10,10,5,2,\n")
+        done = blockyard("trace", "info", trace)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("rate          - (2 of 4 requests have no time of their own", done.stdout)
+        self.assertNotIn("requests/s,", done.stdout)
+
     def test_measured_milliseconds_are_noticed(self):
         text = "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n"
         seconds = self.write("s.csv", text + "0,500,50,0.05,0.6\n1,500,50,0.05,0.6\n")

@@ -35,6 +35,23 @@ std::int64_t hits(const TraceFile& trace, const Sets& more) {
 
 }  // namespace
 
+TEST_CASE("an order that has nothing to go by, or knows more than an engine would, is noted") {
+  const auto note = [](const TraceFile& trace, const Sets& sets, const std::string& words) {
+    for (const std::string& line : run(small_engine(trace), sets).summary.identity.notes) {
+      if (line.find(words) != std::string::npos) return true;
+    }
+    return false;
+  };
+  const TraceFile trace = documents();
+  CHECK(note(trace, with({"prefix_cache.enable=false"}), "longest_prefix finds nothing without a prefix cache"));
+  CHECK_FALSE(note(trace, with({}), "longest_prefix finds nothing"));
+  CHECK(note(trace, with({"engine.queue_order=fair"}), "all requests are of one tenant"));
+  CHECK(note(trace, with({"engine.queue_order=srpt"}), "srpt is told the true output lengths"));
+  CHECK_FALSE(note(trace, with({"engine.queue_order=srpt", "engine.length_prediction_cv=0.5"}), "is told the true"));
+  const TraceFile tenants({{SimTime(0), 10, 3, ",1"}, {SimTime(0), 10, 3, ",2"}}, ",tenant");
+  CHECK_FALSE(note(tenants, {"engine.queue_order=fair"}, "one tenant"));
+}
+
 TEST_CASE("longest_prefix: requests about what is cached go together, so that more of it is found") {
   const TraceFile trace = documents();
   const std::int64_t by_arrival = hits(trace, {"engine.queue_order=fcfs"});

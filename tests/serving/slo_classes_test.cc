@@ -69,6 +69,17 @@ TEST_CASE("what is wrong with classes") {
       Catch::Contains("edf needs slo.ttft, the deadline of a first token, or one for the class b"));
 }
 
+TEST_CASE("two classes cannot have one tenant or one category, of which the second would never see a request") {
+  const TraceFile trace({{SimTime(0), 10, 3, ""}});
+  CHECK_THAT(
+      errors_of(small_engine(trace), {"slo.classes=[{name: a, tenants: \"1-4\"}, {name: b, tenants: \"0, 3-9\"}]"}),
+      Catch::Contains("slo.classes[1].tenants: 3 is another class's"));
+  CHECK_THAT(errors_of(small_engine(trace), {"slo.classes=[{name: a, category: x}, {name: b, category: x}]"}),
+             Catch::Contains("slo.classes[1].category: x is another class's"));
+  CHECK(run(small_engine(trace), {"slo.classes=[{name: a, tenants: \"1-4\"}, {name: b, tenants: \"0, 5-9\"}]"})
+            .summary.finished == 1);
+}
+
 TEST_CASE("edf lets the impatient class go first") {
   // One seat. Tenant 2 comes first and waits behind the request of tenant 1 that comes after it.
   const TraceFile trace({{SimTime(0), 10, 3, ",2"}, {milliseconds(1), 10, 3, ",2"}, {milliseconds(2), 10, 3, ",1"}},
