@@ -23,6 +23,9 @@ void Cluster::add(const ReplicaOptions& options, sched::Scheduler& scheduler, kv
   own.tells_load = publishes_every() != kNever;
   replicas_.emplace_back(own, scheduler, memory, cost, collector, contents);
   loads_.resize(replicas_.size());
+  works_.resize(replicas_.size());
+  fast_forward_ = options.fast_forward;
+  steps_per_event_ = options.steps_per_event;
   collector_ = &collector;
 }
 
@@ -46,10 +49,41 @@ void Cluster::abandon(SimTime now, RequestId id) {
   hear(at);
 }
 
-SimTime Cluster::begin(std::size_t replica, SimTime now, SimTime horizon, bool helped) {
-  const SimTime end = replicas_[replica].begin(now, horizon, helped);
-  hear(replica);
+SimTime Cluster::begin(std::size_t stepper, SimTime now, SimTime horizon, bool helped) {
+  if (together_ != nullptr) return begin_together(now, horizon, helped);
+  const SimTime end = replicas_[stepper].begin(now, horizon, helped);
+  hear(stepper);
   return end;
+}
+
+SimTime Cluster::begin_together(SimTime now, SimTime horizon, bool helped) {
+  for (std::int64_t steps = 0;; ++steps) {
+    if (!end_together(now)) {
+      for (Replica& replica : replicas_) replica.rest();
+      return kNever;
+    }
+    SimTime held;
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+      works_[i] = replicas_[i].plan(now, helped);
+      held = std::max(held, replicas_[i].held_up());
+    }
+    const SimTime lasts = held + together_->joint_step(works_);
+    for (Replica& replica : replicas_) replica.take(now, lasts);
+    const SimTime end = now + lasts;
+    const bool must_return = !fast_forward_ || steps >= steps_per_event_ || !ended_.empty();
+    if (must_return || end >= horizon) return end;
+    now = end;
+  }
+}
+
+bool Cluster::end_together(SimTime now) {
+  bool anybody = false;
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    replicas_[i].end(now);
+    hear(i);
+    anybody = anybody || replicas_[i].wants_to_step();
+  }
+  return anybody && stuck_.empty();
 }
 
 void Cluster::hear(std::size_t replica) {
