@@ -301,6 +301,7 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
   if (log != nullptr) {
     if (q.tps.empty() && log->tp) q.tps.push_back(*log->tp);
     o.pp = log->pp.value_or(1);
+    o.dp = log->dp.value_or(1);
     o.max_model_len = log->max_model_len ? log->max_model_len : log->concurrency_length;
     o.gpu_memory_utilization = log->gpu_memory_utilization.value_or(o.gpu_memory_utilization);
     o.max_num_batched_tokens = log->max_num_batched_tokens.value_or(o.max_num_batched_tokens);

@@ -256,7 +256,7 @@ Seconds LayerTime::elementwise(const LayerClass& layer, double tokens) const {
   for (double i = 0; i < parts; ++i) seconds += roofline_.kernel(0, kActivationBytes * norm);
   for (double i = 0; i < parts; ++i) seconds += roofline_.kernel(0, kActivationBytes * add);
   if (!layer.mixers.empty()) seconds += roofline_.kernel(0, kActivationBytes * rotary);
-  if (!layer.mlps.empty()) seconds += roofline_.kernel(0, kActivationBytes * activation);
+  if (activation > 0) seconds += roofline_.kernel(0, kActivationBytes * activation);
   return seconds;
 }
 

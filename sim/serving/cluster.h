@@ -13,7 +13,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,7 +42,7 @@ class Cluster {
   void abandon(SimTime now, RequestId id);
   // As Replica::begin, of one, or of all together.
   SimTime begin(std::size_t stepper, SimTime now, SimTime horizon, bool helped);
-  [[nodiscard]] bool step_in_flight(std::size_t stepper) const { return replicas_[stepper].step_in_flight(); }
+  [[nodiscard]] bool step_in_flight(std::size_t stepper) const { return replicas_[stepper]->step_in_flight(); }
 
   // How often the router wants to be told; kNever: not at all.
   [[nodiscard]] SimTime publishes_every() const { return router_ == nullptr ? kNever : router_->publishes_every(); }
@@ -70,7 +70,7 @@ class Cluster {
   }
 
   Router* router_;
-  std::deque<Replica> replicas_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
   metrics::Collector* collector_ = nullptr;
   std::vector<std::uint16_t> replica_of_;  // by request, of several
   std::vector<ReplicaLoad> loads_;         // scratch

@@ -8,10 +8,6 @@ namespace {
 
 metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
 
-// Leaves room for the longest step before 64 bits of nanoseconds run out, at 292 years.
-constexpr SimTime kLongestRun(250LL * 365 * 86400 * kNanosecondsPerSecond);
-constexpr const char* kClockAtItsEnd = "the clock has reached 250 simulated years";
-
 }  // namespace
 
 Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
@@ -83,7 +79,7 @@ void Replica::tell_state() {
   collector_->set_running(number_, scheduler_->running());
   collector_->set_waiting(number_, waiting());
   tell_memory();
-  collector_->set_stepping(number_, step_in_flight(), in_flight_ == InFlight::others_step);
+  if (options_.one_of_several) collector_->set_stepping(number_, step_in_flight(), in_flight_ == InFlight::others_step);
   if (options_.swaps) collector_->set_host(number_, Bytes(scheduler_->host_used().count() * options_.block_bytes));
   if (!tells_sharing_) return;
   const kv::BlockSharing sharing = memory_->sharing();
@@ -102,7 +98,7 @@ SimTime Replica::begin(SimTime now, SimTime horizon, bool helped) {
       }
       hand_over_arrivals();
     }
-    if (now > kLongestRun) stuck_ = kClockAtItsEnd;
+    check_clock(now);
     if (!stuck_.empty() || (!anybody() && !step_in_flight())) {
       tell_state();
       return kNever;
@@ -130,90 +126,35 @@ bool Replica::drop_unseen(RequestId id) {
   return std::erase_if(arriving_, is_it) + std::erase_if(unseen_, is_it) > 0;
 }
 
-void Replica::end(SimTime now) {
-  if (!step_in_flight()) return;
-  if (in_flight_ == InFlight::others_step) {
-    end_others_step(now);
-  } else {
-    end_step(now);
-  }
-  hand_over_arrivals();
-  if (now > kLongestRun) stuck_ = kClockAtItsEnd;
-}
-
-cost::StepWork Replica::plan(SimTime now, bool helped) {
-  helped_ = helped;
-  if (!wants_to_step()) {
-    in_flight_ = InFlight::others_step;
-    planned_ = Planned{};
-    return {};
-  }
-  plan_step(now);
-  return planned_.batch->empty() ? cost::StepWork{} : work_of(*planned_.batch);
-}
-
-void Replica::take(SimTime now, SimTime lasts) {
-  if (in_flight_ == InFlight::others_step) {
-    step_start_ = now;
-    step_end_ = now + lasts;
-    planned_waiting_ = 0;
-    tell_state();
-    return;
-  }
-  idle_ = false;
-  take_step(now, lasts);
-}
-
-void Replica::end_others_step(SimTime now) {
-  CHECK_LAW(now == step_end_, "the step ends at {} ns, told {} ns", step_end_.count(), now.count());
-  collector_->advance(now);
-  in_flight_ = InFlight::nothing;
-  note_load();
-  for (const RequestId id : leaving_) let_go(now, id);
-  leaving_.clear();
-}
-
 SimTime Replica::start_step(SimTime now) {
-  plan_step(now);
-  const bool nothing = planned_.batch->empty();
-  const SimTime computing = planned_.computing.total;
-  // An engine with nothing to compute waits for the copy alone.
-  SimTime lasts = (nothing ? std::max(planned_.held, computing) : planned_.held + computing) + planned_.copying;
-  idle_ = nothing && scheduler_->running() == 0 && held_up() == SimTime(0);
-  if (idle_) {
-    lasts = as_one(lasts, now);
-  } else {
-    steps_as_one_ = 1;
-  }
-  return take_step(now, lasts);
-}
-
-void Replica::plan_step(SimTime now) {
   now_ = now;
   collector_->advance(now);
   memory_->advance(now);
-  planned_.held = SimTime(0);
+  SimTime lasts;
+  idle_ = false;
   if (scheduler_->plain_step(plain_batch_)) {
     in_flight_ = InFlight::plain_step;
-    planned_.batch = &plain_batch_;
+    const cost::StepTime computing = duration(plain_batch_);
+    lasts = computing.total + memory_time();
+    charge(now, plain_batch_, computing, lasts);
   } else {
-    planned_.batch = &scheduler_->schedule(now);
+    const sched::Batch& batch = scheduler_->schedule(now);
     in_flight_ = InFlight::step;
-    planned_.held = std::max(SimTime(0), planned_.batch->held_until - now);
-  }
-  planned_.computing = duration(*planned_.batch);
-  planned_.copying = memory_time();
-}
-
-SimTime Replica::take_step(SimTime now, SimTime lasts) {
-  const sched::Batch& batch = *planned_.batch;
-  if (in_flight_ == InFlight::plain_step) {
-    charge(now, batch, planned_.computing, lasts);
-  } else {
-    if (planned_.held > SimTime(0)) collector_->waits_on_link(number_, now, now + planned_.held);
-    charge(now, batch, planned_.computing, lasts);
+    const SimTime held = std::max(SimTime(0), batch.held_until - now);
+    const cost::StepTime computing = duration(batch);
+    // An engine with nothing to compute waits for the copy alone.
+    const SimTime copying = memory_time();
+    lasts = (batch.empty() ? std::max(held, computing.total) : held + computing.total) + copying;
+    idle_ = batch.empty() && scheduler_->running() == 0 && held == SimTime(0) && copying == SimTime(0);
+    if (idle_) {
+      lasts = as_one(lasts, now);
+    } else {
+      steps_as_one_ = 1;
+    }
+    if (held > SimTime(0)) collector_->waits_on_link(number_, now, now + held);
+    charge(now, batch, computing, lasts);
     record_batch(now, batch);
-    charge_parts(batch, planned_.computing);
+    charge_parts(batch, computing);
   }
   tell_state();
   if (options_.tells_load) planned_waiting_ = scheduler_->waiting();

@@ -48,7 +48,8 @@ struct MemoryTimes {
 };
 
 struct ReplicaOptions {
-  std::size_t number = 0;   // among replicas
+  std::size_t number = 0;  // among replicas
+  bool one_of_several = false;
   bool tells_load = false;  // somebody asks for load_at_last_step()
   bool fast_forward = true;
   // The next step is planned while one runs, so that a request that arrives during step k joins step k + 2 (vLLM 0.14
@@ -113,6 +114,9 @@ class Replica {
 
  private:
   // others_step: with others that have something to compute, for whom this one does its part.
+  // Leaves room for the longest step before 64 bits of nanoseconds run out, at 292 years.
+  static constexpr SimTime kLongestRun = SimTime(250LL * 365 * 86400 * kNanosecondsPerSecond);
+
   enum class InFlight { nothing, plain_step, step, others_step };
 
   // A step that is about to begin.
@@ -152,11 +156,13 @@ class Replica {
   [[nodiscard]] cost::StepWork work_of(const sched::Batch& batch) const;
   void end_step(SimTime now);
   void end_others_step(SimTime now);
+  void check_clock(SimTime now) {
+    if (now > kLongestRun) [[unlikely]]
+      stuck_ = "the clock has reached 250 simulated years";
+  }
   void note_load() {
     if (options_.tells_load) load_at_last_step_ = {planned_waiting_, scheduler_->running()};
   }
-  void plan_step(SimTime now);
-  SimTime take_step(SimTime now, SimTime lasts);  // returns its end
   void tell_state();
   void tell_memory();
   void hand_over_arrivals();
