@@ -97,6 +97,7 @@ ordered_json size_json(const Sizing& s, const std::vector<Tokens>& contexts, con
       {"gpu", s.gpu.name},
       {"tensor_parallel_size", s.options.tp},
       {"pipeline_parallel_size", s.options.pp},
+      {"data_parallel_size", s.options.dp},
       {"decode_context_parallel_size", s.options.dcp},
       {"gpu_memory_utilization", s.options.gpu_memory_utilization},
       {"kv_cache_dtype", name_of(s.kv_dtype)},
@@ -106,7 +107,8 @@ ordered_json size_json(const Sizing& s, const std::vector<Tokens>& contexts, con
       {"overheads", s.options.overheads},
       {"memory_lines", lines_json(s.bound().budget)},
       {"weight_bytes_per_gpu",
-       s.options.given.weights.value_or(weight_bytes_per_gpu(s.model, s.options.tp, s.bound().stage)).count()},
+       s.options.given.weights.value_or(weight_bytes_per_gpu(s.model, s.options.tp, s.bound().stage, s.options.dp))
+           .count()},
       {"layers", layers_json(s)},
       {"bytes_per_token_per_gpu", s.bytes_per_token.count()},
       {"bytes_per_token_per_gpu_beyond_windows", s.bytes_per_token_beyond.count()},

@@ -187,6 +187,7 @@ ordered_json log_json(const model::EngineLog& log, const std::optional<Sizing>& 
   put(said, "model", log.model);
   put(said, "tensor_parallel_size", log.tp);
   put(said, "pipeline_parallel_size", log.pp);
+  put(said, "data_parallel_size", log.dp);
   put(said, "kv_cache_dtype", log.kv_cache_dtype);
   put(said, "max_model_len", log.max_model_len);
   put(said, "max_num_batched_tokens", log.max_num_batched_tokens);

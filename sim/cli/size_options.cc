@@ -238,6 +238,8 @@ void declare_size_options(Options& o) {
   o.values("tensor-parallel-size", "N", "the same");
   o.value("pp", "N", "pipeline stages (1)");
   o.value("pipeline-parallel-size", "N", "the same");
+  o.value("dp", "N", "data-parallel replicas, which share the experts of a mixture (1)");
+  o.value("data-parallel-size", "N", "the same");
   o.value("decode-context-parallel-size", "N", "ranks of a tensor-parallel group that deal out the tokens (1)");
   o.value("kv-cache-dtype", "TYPE",
           "auto, bf16, fp16, fp8, int8, int4, nvfp4 (auto: what the model asks for, or 16 bits)");
@@ -299,6 +301,7 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
   if (log != nullptr) {
     if (q.tps.empty() && log->tp) q.tps.push_back(*log->tp);
     o.pp = log->pp.value_or(1);
+    o.dp = log->dp.value_or(1);
     o.max_model_len = log->max_model_len ? log->max_model_len : log->concurrency_length;
     o.gpu_memory_utilization = log->gpu_memory_utilization.value_or(o.gpu_memory_utilization);
     o.max_num_batched_tokens = log->max_num_batched_tokens.value_or(o.max_num_batched_tokens);
@@ -311,6 +314,10 @@ SizeQuestion read_size_options(const Options& options, const model::EngineLog* l
     reader.complain("format", "means nothing without --trace");
   reader.count("pp", 1, kMostGpus, o.pp);
   reader.count("pipeline-parallel-size", 1, kMostGpus, o.pp);
+  if (options.has("dp") && options.has("data-parallel-size"))
+    reader.complain("dp", "data-parallel-size says the same thing: expected one of them");
+  reader.count("dp", 1, kMostGpus, o.dp);
+  reader.count("data-parallel-size", 1, kMostGpus, o.dp);
   reader.count("decode-context-parallel-size", 1, kMostGpus, o.dcp);
   if (const std::optional<std::string> text = options.value_of("kv-cache-dtype")) o.kv_dtype = kv_type(*text, reader);
   if (const auto read = reader.value("gpu-memory-utilization", Kind::real)) {

@@ -31,6 +31,7 @@ std::string head(const Sizing& s) {
   const model::SizeOptions& o = s.options;
   std::string text = fmt::format("{} on {} x {}", s.model.name, o.tp * o.pp, s.gpu.name);
   if (o.pp > 1) text += fmt::format(" (tp {}, pp {})", o.tp, o.pp);
+  if (o.dp > 1) text += fmt::format(", one of {} replicas", o.dp);
   return text;
 }
 
@@ -298,7 +299,7 @@ void print_table(const std::vector<Sizing>& cases, const std::vector<Tokens>& co
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Sizing& s = cases[i];
     const Bytes weights =
-        s.options.given.weights.value_or(weight_bytes_per_gpu(s.model, s.options.tp, s.bound().stage));
+        s.options.given.weights.value_or(weight_bytes_per_gpu(s.model, s.options.tp, s.bound().stage, s.options.dp));
     std::vector<std::string> row{fmt::format("{} x {}", s.options.tp * s.options.pp, s.gpu.name),
                                  gib(weights),
                                  gib(s.kv_bytes),

@@ -2,6 +2,7 @@
 // ns, and more work never takes less time. Cost: O(1) a step, whatever the batch; rounded once, at the end.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -73,6 +74,15 @@ class CostModel {
   [[nodiscard]] virtual std::int64_t stages() const { return 1; }
   // Of a batch with work: what each stage spends on it, all together step(work). `passes` has one entry a stage.
   virtual void stage_passes(const StepWork& work, std::span<StagePass> passes) { passes[0] = {step(work), SimTime(0)}; }
+  // Replicas that share the experts of a model take their steps together: how long, from the work of each, empty where
+  // one has nothing to do. step() is then such a step in which one of them alone has work.
+  [[nodiscard]] virtual SimTime joint_step(std::span<const StepWork> works) {
+    SimTime longest = empty_step();
+    for (const StepWork& work : works) {
+      if (!work.empty()) longest = std::max(longest, step(work));
+    }
+    return longest;
+  }
   // The fixed part of a step's time that no work explains.
   [[nodiscard]] virtual SimTime overhead() const { return SimTime(0); }
   // What the engine spends on a step in which nothing runs; > 0, so that simulated time advances.

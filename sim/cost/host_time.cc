@@ -13,6 +13,7 @@ class HostTime final : public CostModel {
 
   void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override { gpu_->add_chunk(work, fresh, context); }
   SimTime step(const StepWork& work) override { return gpu_->step(work) + host_; }
+  SimTime joint_step(std::span<const StepWork> works) override { return gpu_->joint_step(works) + host_; }
   std::int64_t stages() const override { return gpu_->stages(); }
   void stage_passes(const StepWork& work, std::span<StagePass> passes) override {
     gpu_->stage_passes(work, passes);

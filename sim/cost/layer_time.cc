@@ -41,8 +41,11 @@ LayerTime::LayerTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, co
       weights_(GemmRoofline::for_weights(gpu, calibration, spec)),
       weight_bytes_(bytes_of_matrices(spec)),
       all_reduce_(all_reduce_for(calibration, gpu, p.tensor, p.links, largest_graph == 0).constants),
+      between_replicas_(
+          all_reduce_for(calibration, gpu, std::max<std::int64_t>(2, p.data), p.links, largest_graph == 0).constants),
       tp_(p.tensor),
-      expert_parallel_(p.experts && p.tensor > 1),
+      replicas_(p.data),
+      expert_parallel_(p.experts && p.tensor * p.data > 1),
       largest_graph_(largest_graph),
       hidden_(real(spec.hidden_size)),
       vocab_(real(spec.vocab_size) / real(p.tensor)),
@@ -82,7 +85,7 @@ LayerTime::Mixer LayerTime::mixer_of(const model::ModelSpec& spec, const LayerGr
 LayerTime::Mlp LayerTime::mlp_of(const model::ModelSpec& spec, const MlpGroup& group) const {
   Mlp mlp;
   const double ups = group.gated ? 2 : 1;
-  const double slices = group.is_moe() && expert_parallel_ ? 1 : real(tp_);
+  const double slices = !group.is_moe() ? real(tp_) : expert_parallel_ ? 1 : real(tp_ * replicas_);
   mlp.intermediate = real(group.intermediate_size) / slices;
   mlp.up = ups * mlp.intermediate;
   mlp.shared_intermediate = real(group.shared_intermediate_size) / real(tp_);
@@ -119,14 +122,36 @@ std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec&
   return classes;
 }
 
+std::int64_t LayerTime::padded(std::int64_t tokens) const { return padded_tokens(tokens, largest_graph_); }
+
 Seconds LayerTime::layers(std::int64_t tokens) const {
   if (tokens == 0) return 0;
-  const double m = real(padded_tokens(tokens, largest_graph_));
+  const double m = real(padded(tokens));
   Seconds seconds = 0;
   for (const LayerClass& layer : classes_) {
     Seconds mlps = 0;
     for (const Mlp& each : layer.mlps) mlps += mlp(each, m);
     seconds += layer.layers * (projections(layer, m) + mlps + elementwise(layer, m) + collectives(layer, m));
+  }
+  return seconds;
+}
+
+Seconds LayerTime::routed(std::int64_t tokens_of_all) const {
+  const double m = real(tokens_of_all);
+  Seconds seconds = 0;
+  for (const LayerClass& layer : classes_) {
+    for (const Mlp& each : layer.mlps) {
+      if (each.experts == 0) continue;
+      Seconds one = 0;
+      add_experts(one, each, m);
+      const double activation = kActivationBytes * expert_rows(each, m) * (each.up + each.intermediate);
+      one += separate_elementwise_ ? roofline_.kernel(0, activation)
+                                   : activation / (kFusedOverPeakBandwidth * peak_bytes_per_s_);
+      // Both halves of an all-reduce of what all replicas have, each launched for itself.
+      one += between_replicas_.latency_s +
+             all_reduce_seconds(between_replicas_, replicas_, kActivationBytes * m * each.hidden);
+      seconds += layer.layers * one;
+    }
   }
   return seconds;
 }
@@ -154,7 +179,8 @@ Seconds LayerTime::collectives(const LayerClass& layer, double tokens) const {
   const Seconds one = all_reduce_seconds(all_reduce_, tp_, bytes);
   const auto routed =
       std::find_if(layer.mlps.begin(), layer.mlps.end(), [](const Mlp& each) { return each.experts > 0; });
-  if (!expert_parallel_ || routed == layer.mlps.end()) return layer.parts() * one;
+  // Of replicas the sums are scattered to each, whose ranks then add theirs up.
+  if (!expert_parallel_ || replicas_ > 1 || routed == layer.mlps.end()) return layer.parts() * one;
   const double gpus = real(tp_);
   const double there = bytes * real(routed->experts_per_token) / gpus * (gpus - 1) / gpus;
   return (layer.parts() - 1) * one + 2 * (all_reduce_.latency_s + there / all_reduce_.bus_bandwidth_bytes_per_s);
@@ -176,16 +202,26 @@ Seconds LayerTime::projections(const LayerClass& layer, double tokens) const {
   return seconds;
 }
 
+// Evenly routed.
+double LayerTime::expert_rows(const Mlp& m, double tokens) const {
+  const double share = expert_parallel_ ? 1 / real(tp_ * replicas_) : 1;
+  return share * tokens * real(m.experts_per_token);
+}
+
+void LayerTime::add_experts(Seconds& seconds, const Mlp& m, double tokens) const {
+  const double share = expert_parallel_ ? 1 / real(tp_ * replicas_) : 1;
+  const double touched = share * distinct_experts(tokens, m.experts_per_token, m.experts);
+  const double rows = expert_rows(m, tokens);
+  seconds += gemm(Matrices::experts, touched, rows, m.up, m.hidden);
+  seconds += gemm(Matrices::experts, touched, rows, m.hidden, m.intermediate);
+}
+
 Seconds LayerTime::mlp(const Mlp& m, double tokens) const {
   if (m.experts == 0) {
     return gemm(Matrices::mlp, 1, tokens, m.up, hidden_) + gemm(Matrices::mlp, 1, tokens, hidden_, m.intermediate);
   }
-  const double share = expert_parallel_ ? 1 / real(tp_) : 1;  // of experts and rows, evenly routed
-  const double touched = share * distinct_experts(tokens, m.experts_per_token, m.experts);
-  const double rows = share * tokens * real(m.experts_per_token);
-  Seconds seconds = roofline_.gemm(1, tokens, real(m.experts), hidden_, kActivationBytes) +
-                    gemm(Matrices::experts, touched, rows, m.up, m.hidden) +
-                    gemm(Matrices::experts, touched, rows, m.hidden, m.intermediate);
+  Seconds seconds = roofline_.gemm(1, tokens, real(m.experts), hidden_, kActivationBytes);
+  if (replicas_ == 1) add_experts(seconds, m, tokens);
   if (m.hidden != hidden_) {  // down to the experts' width and back
     seconds += roofline_.gemm(1, tokens, m.hidden, hidden_, kActivationBytes) +
                roofline_.gemm(1, tokens, hidden_, m.hidden, kActivationBytes);
@@ -205,6 +241,7 @@ Seconds LayerTime::elementwise(const LayerClass& layer, double tokens) const {
   for (const Mlp& m : layer.mlps) {
     double rows = m.experts == 0 ? tokens : tokens * real(m.experts_per_token);
     if (m.experts > 0 && expert_parallel_) rows /= real(tp_);
+    if (m.experts > 0 && replicas_ > 1) rows = 0;  // routed() has them
     activation += rows * (m.up + m.intermediate) + tokens * (m.shared_up + m.shared_intermediate);
   }
   const double parts = layer.parts();
@@ -219,7 +256,7 @@ Seconds LayerTime::elementwise(const LayerClass& layer, double tokens) const {
   for (double i = 0; i < parts; ++i) seconds += roofline_.kernel(0, kActivationBytes * norm);
   for (double i = 0; i < parts; ++i) seconds += roofline_.kernel(0, kActivationBytes * add);
   if (!layer.mixers.empty()) seconds += roofline_.kernel(0, kActivationBytes * rotary);
-  if (!layer.mlps.empty()) seconds += roofline_.kernel(0, kActivationBytes * activation);
+  if (activation > 0) seconds += roofline_.kernel(0, kActivationBytes * activation);
   return seconds;
 }
 

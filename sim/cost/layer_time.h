@@ -14,10 +14,12 @@
 
 namespace blockyard::cost {
 
-// How a model is spread over the GPUs of a replica.
+// How a model is spread over GPUs.
 struct Parallelism {
   std::int64_t tensor = 1;
-  // Experts whole on one GPU each, instead of a slice of every expert on every GPU.
+  // Replicas, each with attention, dense layers and router of its own, whose GPUs share the routed experts.
+  std::int64_t data = 1;
+  // Experts whole on one GPU each, instead of a slice of every expert on every GPU: of all replicas.
   bool experts = false;
   GpuLinks links = GpuLinks::own;
 };
@@ -29,8 +31,14 @@ class LayerTime {
   LayerTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
             const Parallelism& parallelism, std::int64_t largest_graph, std::optional<model::Stage> stage = {});
 
-  [[nodiscard]] Seconds layers(std::int64_t tokens) const;  // all of them; 0 tokens: 0
-  [[nodiscard]] Seconds head(std::int64_t rows) const;      // 0 rows: 0
+  [[nodiscard]] Seconds layers(std::int64_t tokens) const;  // all of them; 0 tokens: 0. Of replicas: but for routed()
+  // Of replicas: what their experts make of the tokens of all of them, and the way there and back. Every layer's hidden
+  // states are gathered on all replicas, each GPU computes its part of the experts over them, and the sums are
+  // scattered back: an all-gather and a reduce-scatter, vLLM's default (`allgather_reducescatter`).
+  [[nodiscard]] Seconds routed(std::int64_t tokens_of_all) const;
+  // What a step of so many tokens is padded to.
+  [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;
+  [[nodiscard]] Seconds head(std::int64_t rows) const;  // 0 rows: 0
 
  private:
   // What follows is per GPU, in elements.
@@ -70,13 +78,18 @@ class LayerTime {
   [[nodiscard]] Seconds elementwise(const LayerClass& layer, double tokens) const;
   [[nodiscard]] Seconds collectives(const LayerClass& layer, double tokens) const;
   // A GEMM over matrices of the checkpoint, in their format.
+  // The routed experts' GEMMs, added one by one.
+  void add_experts(Seconds& seconds, const Mlp& mlp, double tokens) const;
+  [[nodiscard]] double expert_rows(const Mlp& mlp, double tokens) const;
   [[nodiscard]] Seconds gemm(model::Matrices matrices, double groups, double rows, double n, double k) const;
 
   GemmRoofline roofline_;             // 16-bit: router, output head
   GemmRoofline weights_;              // matrices in the checkpoint's format
   std::vector<double> weight_bytes_;  // of an element, by Matrices
   AllReduce all_reduce_;
+  AllReduce between_replicas_;
   std::int64_t tp_;
+  std::int64_t replicas_;
   bool expert_parallel_;
   std::int64_t largest_graph_;
   double hidden_;

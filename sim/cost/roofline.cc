@@ -53,6 +53,12 @@ class RooflineBase : public CostModel {
       text += fmt::format("; all-reduce over {} GPUs: of like links, not measured", tp);
     }
     std::vector<std::string> assumed = assumptions(spec, gpu, calibration);
+    if (o.parallelism.data > 1) {
+      assumed.push_back(fmt::format(
+          "experts {} over the {} GPUs of {} replicas, tokens gathered and scattered as two halves of an all-reduce "
+          "over as many GPUs of one server",
+          o.parallelism.experts ? "whole" : "in slices", o.parallelism.data * tp, o.parallelism.data));
+    }
     if (o.stages > 1) assumed.emplace_back("the way of activations from one pipeline stage to the next");
     if (!assumed.empty()) text += fmt::format("; by rule, not measured: {}", fmt::join(assumed, "; "));
     return text;
@@ -80,6 +86,68 @@ class Roofline final : public RooflineBase {
 
  private:
   StageTime model_;
+};
+
+// Replicas that share the routed experts of a mixture, and so their steps: each layer's experts wait for the slowest.
+class Lockstep final : public RooflineBase {
+ public:
+  Lockstep(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
+           const RooflineOptions& o)
+      : RooflineBase(spec, gpu, calibration, o),
+        model_(spec, gpu, calibration, o, model::whole_model(spec)),
+        replicas_(o.parallelism.data),
+        graphs_(o.largest_graph > 0) {}
+
+  void add_chunk(StepWork& work, Tokens fresh, Tokens context) const override {
+    add_chunk_to(work, fresh, context, model_.attention());
+  }
+  SimTime step(const StepWork& work) override {
+    if (work.empty()) return empty_step();
+    Shape shape;
+    shape.add(tokens_of(work), 1);
+    shape.add(kDummyTokens, replicas_ - 1);
+    return joint(std::max(own(work, shape), own({}, shape)), shape);
+  }
+  SimTime joint_step(std::span<const StepWork> works) override {
+    Shape shape;
+    bool any = false;
+    for (const StepWork& work : works) {
+      any = any || !work.empty();
+      shape.add(work.empty() ? kDummyTokens : tokens_of(work), 1);
+    }
+    if (!any) return empty_step();
+    Seconds slowest = 0;
+    for (const StepWork& work : works) slowest = std::max(slowest, own(work, shape));
+    return joint(slowest, shape);
+  }
+
+ private:
+  static constexpr std::int64_t kDummyTokens = 1;  // of a replica that has nothing to do
+
+  // The tokens of a step.
+  struct Shape {
+    std::int64_t most = 0;  // of a replica
+    std::int64_t all = 0;
+    void add(std::int64_t tokens, std::int64_t replicas) {
+      if (replicas > 0) most = std::max(most, tokens);
+      all += tokens * replicas;
+    }
+  };
+
+  static std::int64_t tokens_of(const StepWork& work) { return work.decode_sequences + work.prefill_tokens; }
+  // With CUDA graphs in use all replicas are padded to the largest.
+  [[nodiscard]] Seconds own(const StepWork& work, const Shape& shape) {
+    const std::int64_t tokens = graphs_ ? shape.most : work.empty() ? kDummyTokens : tokens_of(work);
+    return model_.seconds(work, tokens) + host(work);
+  }
+  [[nodiscard]] SimTime joint(Seconds slowest, const Shape& shape) {
+    const std::int64_t routed = graphs_ ? replicas_ * model_.padded(shape.most) : shape.all;
+    return std::max(SimTime(1), to_time(slowest + model_.routed_seconds(routed)));
+  }
+
+  StageTime model_;
+  std::int64_t replicas_;
+  bool graphs_;
 };
 
 class Pipeline final : public RooflineBase {
@@ -166,6 +234,7 @@ class Pipeline final : public RooflineBase {
 std::unique_ptr<CostModel> make_roofline(const model::ModelSpec& spec, const model::GpuSpec& gpu,
                                          const Calibration& calibration, const RooflineOptions& options) {
   if (options.stages > 1) return std::make_unique<Pipeline>(spec, gpu, calibration, options);
+  if (options.parallelism.data > 1) return std::make_unique<Lockstep>(spec, gpu, calibration, options);
   return std::make_unique<Roofline>(spec, gpu, calibration, options);
 }
 

@@ -19,7 +19,16 @@ class StageTime {
             const RooflineOptions& options, const model::Stage& stage);
 
   // Fills its tables as sizes occur; the result does not depend on what was asked before.
-  [[nodiscard]] Seconds seconds(const StepWork& work);
+  [[nodiscard]] Seconds seconds(const StepWork& work) {
+    return seconds(work, work.decode_sequences + work.prefill_tokens);
+  }
+  // The same in a step that is padded to so many tokens; of replicas that share experts, without these.
+  [[nodiscard]] Seconds seconds(const StepWork& work, std::int64_t tokens);
+  // Of such replicas: the experts over the tokens of all.
+  [[nodiscard]] Seconds routed_seconds(std::int64_t tokens_of_all) {
+    return routed_.at(tokens_of_all, [this](std::int64_t tokens) { return layer_time_.routed(tokens); });
+  }
+  [[nodiscard]] std::int64_t padded(std::int64_t tokens) const { return layer_time_.padded(tokens); }
   [[nodiscard]] const AttentionTime& attention() const { return attention_; }
 
  private:
@@ -46,11 +55,11 @@ class StageTime {
   bool samples_;
   Table layers_;
   Table head_;
+  Table routed_;
 };
 
-inline Seconds StageTime::seconds(const StepWork& work) {
-  const Seconds linear = layers_.at(work.decode_sequences + work.prefill_tokens,
-                                    [this](std::int64_t tokens) { return layer_time_.layers(tokens); });
+inline Seconds StageTime::seconds(const StepWork& work, std::int64_t tokens) {
+  const Seconds linear = layers_.at(tokens, [this](std::int64_t count) { return layer_time_.layers(count); });
   const Seconds head =
       samples_ ? head_.at(work.sampled_sequences, [this](std::int64_t rows) { return layer_time_.head(rows); }) : 0;
   return linear + head + attention_.seconds(work);

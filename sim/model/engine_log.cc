@@ -152,6 +152,7 @@ class Reader {
     for (const char* name : {"pipeline_parallel_size", "pp_size"}) {
       if (const auto value = integer(line.number(name))) log_.pp = value;
     }
+    if (const auto value = integer(line.number("data_parallel_size"))) log_.dp = value;
     for (const char* name : {"max_seq_len", "max_model_len", "context_len"}) {
       if (const auto value = tokens(line.number(name))) log_.max_model_len = value;
     }

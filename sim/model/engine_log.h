@@ -19,6 +19,7 @@ struct EngineLog {
   std::optional<std::string> model;
   std::optional<std::int64_t> tp;
   std::optional<std::int64_t> pp;
+  std::optional<std::int64_t> dp;  // vLLM's
   std::optional<std::string> kv_cache_dtype;
   std::optional<Tokens> max_model_len;
   std::optional<Tokens> max_num_batched_tokens;

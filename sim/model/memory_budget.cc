@@ -29,6 +29,9 @@ std::string weights_formula(const ModelSpec& spec, const BudgetOptions& o, const
   text += spec.quantization ? fmt::format(" in {} over {}", spec.quantization->method, name_of(spec.dtype))
                             : fmt::format(" in {}", name_of(spec.dtype));
   if (o.tensor_parallel_size > 1) text += fmt::format(", split over {} GPUs", o.tensor_parallel_size);
+  if (o.data_parallel_size > 1 && mixes_experts(spec)) {
+    text += fmt::format(", routed experts over {}", o.tensor_parallel_size * o.data_parallel_size);
+  }
   return text;
 }
 
@@ -39,7 +42,8 @@ void budget_from_gpu_memory(MemoryBudget& budget, const ModelSpec& spec, const G
       {"usable GPU memory", Bytes(static_cast<std::int64_t>(std::floor(usable))),
        fmt::format("{} B x gpu_memory_utilization {}", gpu.memory_bytes.count(), o.gpu_memory_utilization),
        fmt::format("{} as CUDA reports it", gpu.name)});
-  subtract(budget, "weights", o.given.weights, weight_bytes_per_gpu(spec, o.tensor_parallel_size, stage),
+  subtract(budget, "weights", o.given.weights,
+           weight_bytes_per_gpu(spec, o.tensor_parallel_size, stage, o.data_parallel_size),
            weights_formula(spec, o, stage), "shapes of " + spec.source);
   const OverheadPreset* preset = overhead_preset(o.overheads);
   CHECK_LAW(preset != nullptr, "no overheads \"{}\"", o.overheads);

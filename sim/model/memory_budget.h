@@ -35,7 +35,8 @@ struct BudgetOptions {
   BudgetRequest request = FromGpuMemory{};
   std::int64_t tensor_parallel_size = 1;
   std::int64_t pipeline_parallel_size = 1;
-  std::optional<Stage> stage;  // the whole model if absent
+  std::int64_t data_parallel_size = 1;  // replicas that share a mixture's routed experts; nothing of a dense model
+  std::optional<Stage> stage;           // the whole model if absent
   double gpu_memory_utilization = 0.9;
   Tokens max_num_batched_tokens{2048};
   std::int64_t max_num_seqs = 256;

@@ -15,6 +15,7 @@ BudgetOptions budget_options(const SizeOptions& o, ElementType kv_dtype, const S
   b.request = o.request;
   b.tensor_parallel_size = o.tp;
   b.pipeline_parallel_size = o.pp;
+  b.data_parallel_size = o.dp;
   b.stage = stage;
   b.gpu_memory_utilization = o.gpu_memory_utilization;
   b.max_num_batched_tokens = o.max_num_batched_tokens;

@@ -29,6 +29,7 @@ struct SizeOptions {
   std::optional<ElementType> kv_dtype;  // default_kv_dtype if absent
   std::int64_t tp = 1;
   std::int64_t pp = 1;
+  std::int64_t dp = 1;  // replicas, of one of which all figures are; they share a mixture's routed experts
   std::int64_t dcp = 1;
   double gpu_memory_utilization = 0.9;
   std::optional<Tokens> max_model_len;  // max_position_embeddings if absent

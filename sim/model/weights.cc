@@ -96,7 +96,10 @@ std::vector<LayerGroup> layer_groups(const ModelSpec& spec, const Stage& stage) 
   return groups;
 }
 
-std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, const Stage& stage) {
+bool mixes_experts(const ModelSpec& spec) { return std::ranges::any_of(mlp_groups(spec), &MlpGroup::is_moe); }
+
+std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, const Stage& stage,
+                                     std::int64_t replicas) {
   Parts parts;
   const double own = bytes_per_element(spec.dtype);
   const double table = static_cast<double>(spec.vocab_size * spec.hidden_size) / static_cast<double>(tp);
@@ -124,7 +127,7 @@ std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, con
     parts.add(name, layers * static_cast<double>(group.weights.split) / static_cast<double>(tp),
               bytes_per_weight(spec, group.is_moe() ? Matrices::shared_experts : Matrices::mlp));
     parts.add(name, layers * static_cast<double>(group.weights.replicated), own);
-    parts.add(name, layers * static_cast<double>(group.expert_weights) / static_cast<double>(tp),
+    parts.add(name, layers * static_cast<double>(group.expert_weights) / static_cast<double>(tp * replicas),
               bytes_per_weight(spec, Matrices::experts));
   }
   if (stage.samples) {
@@ -157,9 +160,9 @@ Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp) {
   return weight_bytes_per_gpu(spec, tp, whole_model(spec));
 }
 
-Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp, const Stage& stage) {
+Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp, const Stage& stage, std::int64_t replicas) {
   double bytes = 0;
-  for (const WeightPart& part : weight_parts(spec, tp, stage)) bytes += part.bytes;
+  for (const WeightPart& part : weight_parts(spec, tp, stage, replicas)) bytes += part.bytes;
   return Bytes(std::llround(bytes));
 }
 

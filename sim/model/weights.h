@@ -3,8 +3,8 @@
 // published counts. A quantised checkpoint (quantization.h) shrinks matrices alone.
 //
 // A rank: matrices are split over tp; k and v are replicated where tp > kv heads; norms, routers, MLA's low-rank inputs
-// are on every one. A pipeline stage holds consecutive layers, the first stage also the embedding, the last one the
-// head.
+// are on every one. Routed experts are spread over the ranks of all `replicas`, whole or in slices. A pipeline stage
+// holds consecutive layers, the first stage also the embedding, the last one the head.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,17 @@ struct Stage {
 // The groups of the model, each cut to the layers of the stage; of some nothing may be left.
 [[nodiscard]] std::vector<LayerGroup> layer_groups(const ModelSpec& spec, const Stage& stage);
 
+// Routed experts in some of its layers.
+[[nodiscard]] bool mixes_experts(const ModelSpec& spec);
+
 struct WeightPart {
   const char* name;
   double elements = 0;
   double bytes = 0;
 };
 
-[[nodiscard]] std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, const Stage& stage);
+[[nodiscard]] std::vector<WeightPart> weight_parts(const ModelSpec& spec, std::int64_t tp, const Stage& stage,
+                                                   std::int64_t replicas = 1);
 
 // The matrices of a layer, as quantised checkpoints tell them apart.
 enum class Matrices { attention, recurrent, mlp, shared_experts, experts };
@@ -50,6 +54,7 @@ enum class Matrices { attention, recurrent, mlp, shared_experts, experts };
 [[nodiscard]] std::int64_t active_parameter_count(const ModelSpec& spec);
 [[nodiscard]] Bytes weight_bytes(const ModelSpec& spec);
 [[nodiscard]] Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp);
-[[nodiscard]] Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp, const Stage& stage);
+[[nodiscard]] Bytes weight_bytes_per_gpu(const ModelSpec& spec, std::int64_t tp, const Stage& stage,
+                                         std::int64_t replicas = 1);
 
 }  // namespace blockyard::model

@@ -78,6 +78,7 @@ std::unique_ptr<cost::CostModel> cost_model(const Document& scenario, const Serv
   }
   cost::RooflineOptions options;
   options.parallelism.tensor = s.tensor_parallel;
+  if (s.shares_experts()) options.parallelism.data = s.replicas;
   options.stages = s.stages;
   if (s.stages > 1) options.stage_link = stage_link(scenario);
   options.parallelism.experts = scenario.boolean("hardware.enable_expert_parallel");
@@ -138,6 +139,7 @@ Cluster make_cluster(const Assembly& a, metrics::Collector& collector) {
   Cluster cluster(a.router.get());
   for (const EngineParts& each : a.engines)
     cluster.add(a.replica, *each.scheduler, *each.memory, *a.cost, collector, a.contents.get());
+  if (a.steps_together) cluster.step_together(*a.cost);
   return cluster;
 }
 
@@ -178,7 +180,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const Served& s = *maybe;
 
   check_pipeline(scenario, asks, errors);
-  check_replicas(scenario, s.model, cached, errors);
+  check_replicas(scenario, s, cached, errors);
   const Pool pool = pool_of(scenario, s, cached, forks, errors);
   const BlockLayout& blocks = pool.blocks;
   const model::MemoryBudget& memory_budget = pool.budget;
@@ -298,6 +300,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     a.engines.push_back(engine_parts(scenario, s, options, ways, *a.cost, errors));
   const kv::Memory& one_memory = *a.engines.front().memory;
   if (s.replicas > 1) a.router = make_router(scenario.choice("engine.router"), a.engines.size());
+  a.steps_together = s.shares_experts();
   a.host_blocks = options.host_blocks;
   a.one_block_table = blocks.tables.empty();
   if (cached) {
@@ -407,6 +410,12 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
         "default that engine does not (but for contexts above 32,768 tokens): its prompts go first, whole, "
         "in steps of their own",
         scheduler));
+  }
+  if (s.replicas > 1) {
+    a.identity.notes.push_back(fmt::format(
+        "{} replicas of {} GPU{} each behind the router {}; seats, token budget and KV memory are each replica's{}",
+        s.replicas, s.gpus(), s.gpus() > 1 ? "s" : "", scenario.choice("engine.router"),
+        s.shares_experts() ? "; they share the experts, and take their steps together" : ""));
   }
   if (!blocks.tables.empty()) {
     a.identity.notes.push_back(describe(blocks, memory_budget.blocks, s.max_model_len));

@@ -50,6 +50,7 @@ struct Assembly {
   std::unique_ptr<cost::CostModel> cost;          // of every replica
   std::vector<EngineParts> engines;               // by replica, alike; at least one
   std::unique_ptr<Router> router;                 // of several
+  bool steps_together = false;                    // they share experts
   Blocks host_blocks;                             // of a replica, that swapped sequences go to
   bool one_block_table = true;                    // of a sequence, in which every token stays
   AdmissionOptions admission;

@@ -8,9 +8,6 @@ namespace {
 
 metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
 
-// Leaves room for the longest step before 64 bits of nanoseconds run out, at 292 years.
-constexpr SimTime kLongestRun(250LL * 365 * 86400 * kNanosecondsPerSecond);
-
 }  // namespace
 
 Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
@@ -82,7 +79,7 @@ void Replica::tell_state() {
   collector_->set_running(number_, scheduler_->running());
   collector_->set_waiting(number_, waiting());
   tell_memory();
-  collector_->set_stepping(number_, step_in_flight(), false);
+  if (options_.one_of_several) collector_->set_stepping(number_, step_in_flight(), in_flight_ == InFlight::others_step);
   if (options_.swaps) collector_->set_host(number_, Bytes(scheduler_->host_used().count() * options_.block_bytes));
   if (!tells_sharing_) return;
   const kv::BlockSharing sharing = memory_->sharing();
@@ -101,7 +98,7 @@ SimTime Replica::begin(SimTime now, SimTime horizon, bool helped) {
       }
       hand_over_arrivals();
     }
-    if (now > kLongestRun) stuck_ = "the clock has reached 250 simulated years";
+    check_clock(now);
     if (!stuck_.empty() || (!anybody() && !step_in_flight())) {
       tell_state();
       return kNever;

@@ -11,6 +11,10 @@
 // and whoever arrives meanwhile is seen when it has left the last stage. Here a step is a batch's way through all
 // stages.
 //
+// Replicas that share experts take their steps together (cluster.h): then the caller ends and begins them, by plan()
+// and go(), with the time that all of them take. One that has nobody to serve takes a step that computes for no one
+// here.
+//
 // Without progress for `no_progress_limit` steps the run is stuck, unless a client's patience or a request that may
 // overtake the head is due (`helped`). Then an engine that has nothing to compute takes 1, 2, 4, ... of its empty steps
 // as one, up to the horizon: the wait costs the logarithm of its length. One that preempts in a circle gets a hundred
@@ -44,7 +48,8 @@ struct MemoryTimes {
 };
 
 struct ReplicaOptions {
-  std::size_t number = 0;   // among replicas
+  std::size_t number = 0;  // among replicas
+  bool one_of_several = false;
   bool tells_load = false;  // somebody asks for load_at_last_step()
   bool fast_forward = true;
   // The next step is planned while one runs, so that a request that arrives during step k joins step k + 2 (vLLM 0.14
@@ -74,6 +79,18 @@ class Replica {
   // nothing to do. `helped`: something is due that may free whoever is stuck.
   SimTime begin(SimTime now, SimTime horizon, bool helped = false);
 
+  // The steps of begin(), one by one, for replicas that step together: end() the one in flight, if any; plan() the
+  // next, and take() it once it is known how long it lasts.
+  void end(SimTime now);
+  [[nodiscard]] bool wants_to_step() const { return stuck_.empty() && anybody(); }
+  // What it will compute: nothing if it has nobody, or can do nothing.
+  [[nodiscard]] cost::StepWork plan(SimTime now, bool helped);
+  // How long it is held up before it can begin.
+  [[nodiscard]] SimTime held_up() const { return planned_.held + planned_.copying; }
+  void take(SimTime now, SimTime lasts);
+  // Nobody anywhere has anything to do.
+  void rest() { tell_state(); }
+
   // How far this replica has been told of: the start of the step in flight, or the end of the last one.
   [[nodiscard]] SimTime reached() const { return step_in_flight() ? step_start_ : step_end_; }
   [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing || batches_ > 0; }
@@ -96,7 +113,19 @@ class Replica {
   [[nodiscard]] const std::string& stuck() const { return stuck_; }
 
  private:
-  enum class InFlight { nothing, plain_step, step };
+  // others_step: with others that have something to compute, for whom this one does its part.
+  // Leaves room for the longest step before 64 bits of nanoseconds run out, at 292 years.
+  static constexpr SimTime kLongestRun = SimTime(250LL * 365 * 86400 * kNanosecondsPerSecond);
+
+  enum class InFlight { nothing, plain_step, step, others_step };
+
+  // A step that is about to begin.
+  struct Planned {
+    const sched::Batch* batch = nullptr;
+    SimTime held;     // by copies, before it begins
+    SimTime copying;  // by what memory had to do
+    cost::StepTime computing;
+  };
 
   struct Arrival {
     RequestId id{};
@@ -126,6 +155,11 @@ class Replica {
   void receive_batch(SimTime now);
   [[nodiscard]] cost::StepWork work_of(const sched::Batch& batch) const;
   void end_step(SimTime now);
+  void end_others_step(SimTime now);
+  void check_clock(SimTime now) {
+    if (now > kLongestRun) [[unlikely]]
+      stuck_ = "the clock has reached 250 simulated years";
+  }
   void note_load() {
     if (options_.tells_load) load_at_last_step_ = {planned_waiting_, scheduler_->running()};
   }
@@ -179,6 +213,7 @@ class Replica {
   SimTime step_start_;
   SimTime step_end_;
   sched::Batch plain_batch_;
+  Planned planned_;
   std::vector<Arrival> arriving_;   // async scheduling: arrived during the step in flight
   std::vector<Arrival> unseen_;     // arrived during the step before it: the plan of the next step knows them
   std::vector<bool> answered_;      // by request: it has its first token

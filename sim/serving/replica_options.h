@@ -2,13 +2,12 @@
 #pragma once
 
 #include "sim/base/diagnostics.h"
-#include "sim/model/model_spec.h"
 #include "sim/scenario/document.h"
+#include "sim/serving/served.h"
 
 namespace blockyard::serving {
 
 // Nothing with one replica. `cached`: with a prefix cache.
-void check_replicas(const scenario::Document& scenario, const model::ModelSpec& model, bool cached,
-                    Diagnostics& errors);
+void check_replicas(const scenario::Document& scenario, const Served& served, bool cached, Diagnostics& errors);
 
 }  // namespace blockyard::serving

@@ -69,6 +69,7 @@ std::string refusal(const Served& s, const model::BudgetOptions& budget, const m
   size.kv_dtype = budget.kv_dtype;
   size.tp = budget.tensor_parallel_size;
   size.pp = budget.pipeline_parallel_size;
+  size.dp = budget.data_parallel_size;
   size.gpu_memory_utilization = budget.gpu_memory_utilization;
   size.max_model_len = s.max_model_len;
   size.max_num_batched_tokens = budget.max_num_batched_tokens;
@@ -112,6 +113,7 @@ model::MemoryBudget budget(const Document& scenario, const Served& s, const mode
   model::BudgetOptions options;
   options.request = budget_request(scenario);
   options.tensor_parallel_size = s.tensor_parallel;
+  options.data_parallel_size = s.replicas;
   options.gpu_memory_utilization = scenario.real("hardware.gpu_memory_utilization");
   options.max_num_batched_tokens = scenario.tokens("engine.max_num_batched_tokens");
   const bool paged = scenario.choice("kv_cache.strategy") == "paged";

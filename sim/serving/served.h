@@ -27,6 +27,8 @@ struct Served {
   model::ElementType kv_dtype = model::ElementType::bf16;
   Tokens longest_chunk;  // most tokens that a request gets in a step
 
+  // Replicas of a mixture of experts have these on the GPUs of all.
+  [[nodiscard]] bool shares_experts() const { return replicas > 1 && model::mixes_experts(model); }
   [[nodiscard]] std::int64_t gpus() const { return tensor_parallel * stages; }  // of a replica
 };
 

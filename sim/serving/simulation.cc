@@ -48,7 +48,7 @@ RunEnd Simulation::run(const std::function<bool(const RunProgress&)>& go_on) {
         deliver(event.time);
       }
     } else if (const auto* const ends = std::get_if<StepEnd>(&event.payload)) {
-      step(event.time, ends->replica);
+      step(event.time, ends->stepper);
     } else if (std::holds_alternative<Abandon>(event.payload)) {
       of_the_run = cluster_->unfinished() > 0;
       abandon(event.time);
@@ -171,7 +171,7 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
     return;
   }
   if (request.prompt_tokens + request.output_tokens > admission_.longest_sequence) ++cut_;
-  const std::size_t replica = cluster_->arrive(now, id, request);
+  const std::size_t stepper = cluster_->stepper_of(cluster_->arrive(now, id, request));
   if (cluster_->publishes_every() != kNever) expect_publication(now);
   if (admission_.abandon_after) {
     const SimTime since = request.arrival;
@@ -180,8 +180,8 @@ void Simulation::let_in(SimTime now, const workload::Request& sent) {
     if (patience_.empty()) events_.push(until, kAbandonRank, Abandon{});
     patience_.emplace_back(until, id);
   }
-  if (!cluster_->step_in_flight(replica) && !step_pending_[replica])
-    expect_step_end(now, static_cast<std::uint32_t>(replica));
+  if (!cluster_->step_in_flight(stepper) && !step_pending_[stepper])
+    expect_step_end(now, static_cast<std::uint32_t>(stepper));
 }
 
 void Simulation::abandon(SimTime now) {
@@ -199,15 +199,15 @@ bool Simulation::help_is_due() const {
   return !on_the_way_.empty() || clients_->next_time() != kNever;
 }
 
-void Simulation::step(SimTime now, std::uint32_t replica) {
-  step_pending_[replica] = false;
-  const SimTime end = cluster_->begin(replica, now, events_.next_time(), help_is_due());
-  if (end != kNever) expect_step_end(end, replica);
+void Simulation::step(SimTime now, std::uint32_t stepper) {
+  step_pending_[stepper] = false;
+  const SimTime end = cluster_->begin(stepper, now, events_.next_time(), help_is_due());
+  if (end != kNever) expect_step_end(end, stepper);
 }
 
-void Simulation::expect_step_end(SimTime end, std::uint32_t replica) {
-  events_.push(end, kStepRank + replica, StepEnd{replica});
-  step_pending_[replica] = true;
+void Simulation::expect_step_end(SimTime end, std::uint32_t stepper) {
+  events_.push(end, kStepRank + stepper, StepEnd{stepper});
+  step_pending_[stepper] = true;
 }
 
 // At the multiples of the router's interval, as long as anybody is unfinished.

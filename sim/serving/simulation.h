@@ -92,7 +92,7 @@ class Simulation {
  private:
   struct Arrival {};
   struct StepEnd {
-    std::uint32_t replica = 0;
+    std::uint32_t stepper = 0;
   };
   struct Abandon {};
   struct ClientActs {};
@@ -117,8 +117,8 @@ class Simulation {
   void hear_of_ends();
   void let_clients_act(SimTime now);
   void let_in(SimTime now, const workload::Request& sent);
-  void step(SimTime now, std::uint32_t replica);
-  void expect_step_end(SimTime end, std::uint32_t replica);
+  void step(SimTime now, std::uint32_t stepper);
+  void expect_step_end(SimTime end, std::uint32_t stepper);
   void expect_publication(SimTime now);
   void publish(SimTime now);
   [[nodiscard]] bool help_is_due() const;
@@ -144,7 +144,7 @@ class Simulation {
   std::array<workload::Request, 256> buffer_;
   std::size_t buffered_ = 0;
   std::size_t next_ = 0;
-  std::vector<bool> step_pending_;  // by replica
+  std::vector<bool> step_pending_;  // by who steps: a replica, or all together
   bool publication_pending_ = false;
   std::deque<std::pair<SimTime, RequestId>>
       patience_;  // when it ends, in order of arrival; an event is pending for the first

@@ -21,7 +21,7 @@ TEST_CASE("start-up lines of vLLM V1") {
   const EngineLog log = read(
       "INFO 05-01 10:00:00 [core.py:80] Initializing a V1 LLM engine (v0.19.0) with config: "
       "model='meta-llama/Llama-3.1-8B-Instruct', dtype=torch.bfloat16, max_seq_len=8192, tensor_parallel_size=2, "
-      "pipeline_parallel_size=1, kv_cache_dtype=auto, ...\n"
+      "pipeline_parallel_size=1, data_parallel_size=4, kv_cache_dtype=auto, ...\n"
       "INFO [gpu_model_runner.py:1] Model loading took 14.99 GiB memory and 3.2 seconds\n"
       "INFO [gpu_worker.py:298] Available KV cache memory: 58.11 GiB\n"
       "INFO [kv_cache_utils.py:864] GPU KV cache size: 476,000 tokens\n"
@@ -30,6 +30,7 @@ TEST_CASE("start-up lines of vLLM V1") {
   CHECK(log.version == "0.19.0");
   CHECK(log.model == "meta-llama/Llama-3.1-8B-Instruct");
   CHECK(log.tp == 2);
+  CHECK(log.dp == 4);
   CHECK(log.max_model_len == Tokens(8192));
   CHECK(log.kv_cache_dtype == "auto");
   CHECK(log.weights_gib == 14.99);

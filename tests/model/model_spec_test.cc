@@ -112,3 +112,15 @@ TEST_CASE("absurd fields are all found") {
   m.intermediate_size = 10'000'000;
   CHECK(faults(m) == 1);
 }
+
+TEST_CASE("replicas share the routed experts of a mixture, and nothing of a dense model") {
+  const ModelSpec mixtral = mixtral_8x7b();
+  const Stage whole = whole_model(mixtral);
+  // 32 layers of 8 experts, each three matrices of 4096 x 14336 in 2 bytes.
+  const std::int64_t experts = 32LL * 8 * 3 * 4096 * 14336 * 2;
+  for (const std::int64_t replicas : {1, 2, 8}) {
+    CHECK(weight_bytes_per_gpu(mixtral, 1, whole, replicas) ==
+          weight_bytes(mixtral) - Bytes(experts - experts / replicas));
+  }
+  CHECK(weight_bytes_per_gpu(llama_3_8b(), 1, whole_model(llama_3_8b()), 8) == weight_bytes(llama_3_8b()));
+}

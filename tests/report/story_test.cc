@@ -203,6 +203,43 @@ TEST_CASE("the worst by each figure, and one that has not ended") {
   CHECK_THAT(print_story(stories[0]), Catch::Contains("unfinished when the run ended"));
 }
 
+TEST_CASE("each replica has a line and holders of its own") {
+  using B = metrics::TimeBucket;
+  const TemporaryFolder folder;
+  const auto in_replica = [](std::string text, int replica) {
+    text.insert(text.size() - 1, "," + std::to_string(replica));
+    return text;
+  };
+  // Request 2 heads the line of replica 0 all along; 3 runs in replica 1, where 1 waits for memory from 1 to 3 s.
+  folder.write("requests.csv",
+               requests_header(true) +
+                   in_replica(row("0,0,1000,101,finished,,0,0.5,0.1,10,0,0,0", B::decode_own, "10"), 0) +
+                   in_replica(row("1,1,500,11,finished,,2,2.5,0.1,8,0,0,0", B::queue_kv_memory_head, "2"), 1) +
+                   in_replica(row("2,0.5,40,1,finished,,9.5,9.75,,9.75,0,0,0", B::queue_kv_memory_head, "9.5"), 0) +
+                   in_replica(row("3,0.75,700,2,finished,,0,0.5,0.1,4,0,0,0", B::decode_own, "4"), 1));
+  folder.write("events.csv",
+               "t_s,event,request,other,cause,replica\n"
+               "0,admitted,0,,,0\n"
+               "0.5,head,2,,kv_memory,0\n"
+               "0.75,admitted,3,,,1\n"
+               "1,head,1,,kv_memory,1\n"
+               "3,admitted,1,,,1\n"
+               "3,head,,,,1\n"
+               "4.75,finished,3,,,1\n"
+               "9,finished,1,,,1\n"
+               "10,finished,0,,,0\n"
+               "10,admitted,2,,,0\n"
+               "10,head,,,,0\n"
+               "10.25,finished,2,,,0\n");
+  const Story s = stories_of(read_run_files(folder.path()), {1}).front();
+  REQUIRE(s.line.size() == 1);
+  CHECK(s.line[0].head == 1);
+  CHECK(s.line[0].lasted == SimTime(2 * kNanosecondsPerSecond));
+  REQUIRE(s.while_refused.has_value());
+  REQUIRE(s.while_refused->largest.size() == 1);
+  CHECK(s.while_refused->largest[0].request == 3);
+}
+
 TEST_CASE("what is missing or damaged is told with its place and the remedy") {
   const TemporaryFolder folder;
   CHECK_THAT(error_of(folder), Catch::Contains("requests.csv: cannot be read") && Catch::Contains("--out"));

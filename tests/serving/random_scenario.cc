@@ -89,9 +89,10 @@ void add_generated(Lines& out, std::int64_t max_model_len) {
 // several, whose lookups no first run can tell.
 void add_engine(Lines& out, const std::string& scheduler, std::int64_t max_model_len, bool prefix_cache_allowed,
                 bool several, bool states, bool replicas) {
-  const std::string strategy = scheduler == "vllm-v0" ? "paged"
-                               : several              ? one_of("paged", "paged", "contiguous", "none")
-                                         : one_of("paged", "paged", "contiguous", "contiguous", "virtual", "none");
+  const std::string strategy =
+      scheduler == "vllm-v0" ? "paged"
+      : several              ? one_of("paged", "paged", "contiguous", replicas ? "paged" : "none")
+                : one_of("paged", "paged", "contiguous", "contiguous", "virtual", replicas ? "contiguous" : "none");
   const bool v0 = scheduler == "vllm-v0";
   const bool swap_allowed = !several && !(v0 && prefix_cache_allowed);
   const bool swap = swap_allowed && number(0, 2) > 0;
@@ -178,8 +179,7 @@ RandomScenario random_scenario(Loop loop) {
   out.add("name: random");
   out.add("seed: {}", number(0, 1'000'000));
   const std::int64_t model = number(0, 6);
-  const bool experts = model == 2 || model == 4;
-  const std::int64_t replicas = experts ? 1 : *rc::gen::element(1, 1, 2, 3);
+  const std::int64_t replicas = *rc::gen::element(1, 1, 2, 4);
   const std::string links = fmt::format(
       "data_parallel_size: {}, links: {{host: {{bandwidth: {}, latency: {}, copy_overhead: {}, shared: {}}}}}",
       replicas, one_of("auto", "25 GB/s", "100 MB/s"), one_of("10 us", "0 s"), one_of("3 us", "0 s", "100 us"),

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "sim/model/sizing.h"
+#include "sim/serving/hardware.h"
 #include "sim/serving/router.h"
 #include "sim/serving/vllm_router.h"
 #include "tests/serving/laws.h"
@@ -246,4 +248,90 @@ TEST_CASE("what several replicas cannot do is refused with a place") {
         std::string::npos);
   CHECK(why({"prefix_cache.enable=true", "prefix_cache.eviction=opt"}).find("prefix_cache.eviction: opt") !=
         std::string::npos);
+}
+
+namespace {
+
+// Of two replicas that share experts.
+std::string mixture(const TraceFile& trace) {
+  std::string yaml = small_engine(trace);
+  yaml.replace(yaml.find("llama-3-8b"), 10, "mixtral-8x7b");
+  return yaml + "kv_cache: {budget: 1000 blocks}\n";
+}
+
+}  // namespace
+
+TEST_CASE("replicas that share experts take their steps together") {
+  // Steps of 10 ms from 0 on: who arrives at 5 ms in the other replica is planned at 10 ms; a dense model's at once. It
+  // has 2 tokens, at 20 and 30 ms; the first 4, until 40 ms.
+  const TraceFile trace({{milliseconds(0), 8, 4, ""}, {milliseconds(5), 8, 2, ""}});
+  const serving::RunResult result = run(mixture(trace), {"hardware.data_parallel_size=2"});
+  const auto& records = result.collector.records();
+  CHECK(result.collector.replica_of(metrics::RecordId{1}) == 1);
+  CHECK(records[1].admitted == milliseconds(10));
+  CHECK(records[1].first_token == milliseconds(20));
+  CHECK(records[1].ended == milliseconds(30));
+  CHECK(records[0].ended == milliseconds(40));
+  const auto& replicas = result.summary.replicas;
+  CHECK(replicas[0].busy_s == Approx(0.04));
+  CHECK(replicas[1].busy_s == Approx(0.02));
+  CHECK(replicas[1].idle_steps_s == Approx(0.02));
+  CHECK(replicas[1].idle_s == Approx(0).margin(1e-12));
+  CHECK(result.summary.steps == 6);
+}
+
+TEST_CASE("a replica alone among idle ones that share its experts takes the steps of the cost model") {
+  const TraceFile trace({{milliseconds(0), 700, 30, ""}});
+  std::string yaml = mixture(trace);
+  yaml.erase(yaml.find("cost: "), yaml.find("output: ") - yaml.find("cost: "));
+  const scenario::Document document = parsed(yaml, {"hardware.data_parallel_size=4"});
+  const serving::Assembly assembly = serving::assemble(document, config_folder());
+  SimTime expected;
+  for (std::int64_t token = 0; token < 30; ++token) {
+    cost::StepWork work;
+    if (token == 0) {
+      assembly.cost->add_chunk(work, Tokens(700), Tokens(0));
+    } else {
+      work.decode_sequences = 1;
+      work.decode_kv_tokens = work.decode_longest = 700 + token;
+    }
+    work.sampled_sequences = 1;
+    expected += assembly.cost->step(work);
+  }
+  const serving::RunResult result = serving::run(document, config_folder());
+  CHECK(result.collector.records()[0].ended == expected);
+  CHECK(result.summary.identity.gpus == 4);
+}
+
+TEST_CASE("replicas that share experts have room for the KV that a mixture leaves them") {
+  const TraceFile trace({{milliseconds(0), 8, 4, ""}});
+  std::string yaml = mixture(trace);
+  yaml.erase(yaml.find("kv_cache: "));
+  // Mixtral's 93 GB do not fit on 80; four of them leave 12 experts' worth of room each.
+  CHECK_THROWS_AS(run(yaml), InputError);
+  const serving::RunResult result = run(yaml, {"hardware.data_parallel_size=4"});
+  CHECK(result.summary.finished == 1);
+  model::SizeOptions size;
+  size.dp = 4;
+  size.max_model_len = Tokens(32768);
+  const scenario::Document document = parsed(yaml, {"hardware.data_parallel_size=4"});
+  const model::Sizing sizing = model::size_of(serving::load_model(document, config_folder()),
+                                              serving::load_gpu(document, config_folder()).spec, size);
+  CHECK(result.summary.capacity == Bytes(4 * (sizing.kv_blocks.count() - 1) * 16 * sizing.bytes_per_token.count()));
+}
+
+TEST_CASE("what replicas that share experts cannot do is refused with a place") {
+  const TraceFile trace({{milliseconds(0), 8, 4, ""}});
+  const auto why = [&](Sets sets) {
+    try {
+      (void)run(mixture(trace), sets);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(why({"hardware.data_parallel_size=2", "hardware.pipeline_parallel_size=2"})
+            .find("hardware.pipeline_parallel_size: expected 1") != std::string::npos);
+  CHECK(why({"hardware.data_parallel_size=3"}).find("do not divide the 14336 columns") != std::string::npos);
+  CHECK(why({"hardware.data_parallel_size=3", "hardware.enable_expert_parallel=true"}).empty());
 }
