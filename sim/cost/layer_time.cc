@@ -1,8 +1,6 @@
 #include "sim/cost/layer_time.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "sim/cost/cuda_graphs.h"
 
@@ -96,12 +94,10 @@ LayerTime::Mlp LayerTime::mlp_of(const model::ModelSpec& spec, const MlpGroup& g
   return mlp;
 }
 
-std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec& spec,
-                                                         const model::Stage& stage) const {
+LayerKinds layer_kinds(const model::ModelSpec& spec, const model::Stage& stage) {
   const std::vector<LayerGroup> mixers = layer_groups(spec);
   const std::vector<MlpGroup> mlps = mlp_groups(spec);
-  // By which groups a layer is in.
-  std::map<std::pair<std::vector<std::size_t>, std::vector<std::size_t>>, std::int64_t> kinds;
+  LayerKinds kinds;
   const auto in = [](const auto& groups, std::int32_t layer) {
     std::vector<std::size_t> found;
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -111,8 +107,15 @@ std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec&
   };
   for (auto layer = static_cast<std::int32_t>(stage.first); layer < stage.last; ++layer)
     ++kinds[{in(mixers, layer), in(mlps, layer)}];
+  return kinds;
+}
+
+std::vector<LayerTime::LayerClass> LayerTime::classes_of(const model::ModelSpec& spec,
+                                                         const model::Stage& stage) const {
+  const std::vector<LayerGroup> mixers = layer_groups(spec);
+  const std::vector<MlpGroup> mlps = mlp_groups(spec);
   std::vector<LayerClass> classes;
-  for (const auto& [kind, count] : kinds) {
+  for (const auto& [kind, count] : layer_kinds(spec, stage)) {
     LayerClass made;
     made.layers = real(count);
     for (const std::size_t i : kind.first) made.mixers.push_back(mixer_of(spec, mixers[i]));

@@ -4,8 +4,11 @@
 // Computed directly, O(classes) but with powers: the roofline keeps tables of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/cost/kernels.h"
@@ -23,6 +26,11 @@ struct Parallelism {
   bool experts = false;
   GpuLinks links = GpuLinks::own;
 };
+
+// The layers of a stage by the work they do: in which of the model's groups (layer_groups, mlp_groups) a layer is, and
+// how many are in the same ones. Stages alike in this take the same time, but for the output head.
+using LayerKinds = std::map<std::pair<std::vector<std::size_t>, std::vector<std::size_t>>, std::int64_t>;
+[[nodiscard]] LayerKinds layer_kinds(const model::ModelSpec& spec, const model::Stage& stage);
 
 class LayerTime {
  public:

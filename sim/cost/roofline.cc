@@ -158,12 +158,13 @@ class Pipeline final : public RooflineBase {
         attention_(spec, gpu, calibration, o.parallelism.tensor, o.kv_dtype, o.largest_graph, o.attention_slowdown),
         sends_(send_of(spec, gpu, calibration, o)),
         passes_(static_cast<std::size_t>(o.stages)) {
-    // Where all layers are alike, stages of as many layers are one kind, timed once.
-    const bool alike = layer_groups(spec).size() == 1 && mlp_groups(spec).size() == 1;
     for (const model::Stage& stage : model::pipeline_stages(spec.num_hidden_layers, o.stages)) {
-      const bool known = alike && !stage.samples && !kinds_.empty() && kinds_.back().layers == stage.layers();
-      if (!known) kinds_.push_back({StageTime(spec, gpu, calibration, o, stage), stage.layers(), 0});
-      ++kinds_.back().stages;
+      LayerKinds layers = layer_kinds(spec, stage);
+      const auto known = std::ranges::find_if(
+          kinds_, [&](const Kind& kind) { return kind.samples == stage.samples && kind.layers == layers; });
+      kind_of_.push_back(static_cast<std::size_t>(known - kinds_.begin()));
+      if (known != kinds_.end()) continue;
+      kinds_.push_back({StageTime(spec, gpu, calibration, o, stage), std::move(layers), stage.samples, SimTime(0)});
     }
   }
 
@@ -182,20 +183,20 @@ class Pipeline final : public RooflineBase {
   void stage_passes(const StepWork& work, std::span<StagePass> passes) override {
     const auto tokens = static_cast<double>(work.decode_sequences + work.prefill_tokens);
     const SimTime sends = to_time(sends_.latency_s + tokens * sends_.per_token_s);
-    std::size_t stage = 0;
-    for (Kind& kind : kinds_) {
-      const StagePass pass{std::max(SimTime(1), to_time(kind.time.seconds(work))), sends};
-      for (std::int64_t i = 0; i < kind.stages; ++i) passes[stage++] = pass;
-    }
+    for (Kind& kind : kinds_) kind.computes = std::max(SimTime(1), to_time(kind.time.seconds(work)));
+    for (std::size_t stage = 0; stage < kind_of_.size(); ++stage)
+      passes[stage] = {kinds_[kind_of_[stage]].computes, sends};
     passes.front().computes += to_time(host(work));
     passes.back().sends = SimTime(0);
   }
 
  private:
+  // Stages that do the same work, timed once.
   struct Kind {
     StageTime time;
-    std::int64_t layers = 0;
-    std::int64_t stages = 0;
+    LayerKinds layers;
+    bool samples = false;
+    SimTime computes;  // scratch of stage_passes()
   };
   struct Send {
     Seconds latency_s = 0;
@@ -226,7 +227,8 @@ class Pipeline final : public RooflineBase {
   AttentionTime attention_;  // of the whole model: what a chunk's pairs are, whatever the stage
   Send sends_;
   std::vector<Kind> kinds_;
-  std::vector<StagePass> passes_;  // scratch of step()
+  std::vector<std::size_t> kind_of_;  // by stage
+  std::vector<StagePass> passes_;     // scratch of step()
 };
 
 }  // namespace

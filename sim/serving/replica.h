@@ -91,8 +91,12 @@ class Replica {
   // Nobody anywhere has anything to do.
   void rest() { tell_state(); }
 
-  // How far this replica has been told of: the start of the step in flight, or the end of the last one.
-  [[nodiscard]] SimTime reached() const { return step_in_flight() ? step_start_ : step_end_; }
+  // How far this replica has been told of: the start of the step in flight, or the end of the last one; in a pipeline,
+  // whose run may get stuck with batches under way, the later of both.
+  [[nodiscard]] SimTime reached() const {
+    if (pipeline_) return std::max(step_start_, step_end_);
+    return step_in_flight() ? step_start_ : step_end_;
+  }
   [[nodiscard]] bool step_in_flight() const { return in_flight_ != InFlight::nothing || batches_ > 0; }
   [[nodiscard]] std::int64_t waiting() const {
     return scheduler_->waiting() + std::ssize(unseen_) + std::ssize(arriving_);

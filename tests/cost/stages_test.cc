@@ -2,10 +2,14 @@
 #include <rapidcheck.h>
 
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "sim/cost/host_time.h"
 #include "sim/cost/roofline.h"
+#include "sim/model/hf_config.h"
 #include "tests/cost/calibrated_gpus.h"
 #include "tests/model/published_models.h"
 
@@ -15,12 +19,18 @@ using namespace blockyard::cost;
 namespace {
 
 std::unique_ptr<CostModel> in_stages(std::int64_t stages, std::int64_t tp = 1,
-                                     const std::optional<model::LinkSpec>& link = {}) {
+                                     const std::optional<model::LinkSpec>& link = {},
+                                     const model::ModelSpec& spec = model::llama_3_8b()) {
   RooflineOptions options;
   options.stages = stages;
   options.parallelism.tensor = tp;
   options.stage_link = link;
-  return make_roofline(model::llama_3_8b(), a100().gpu, a100().calibration, options);
+  return make_roofline(spec, a100().gpu, a100().calibration, options);
+}
+
+model::ModelSpec catalogued(const std::string& name) {
+  std::ifstream file(std::string(BLOCKYARD_SOURCE_DIR) + "/configs/models/" + name + ".json");
+  return model::model_from_hf_json(std::string(std::istreambuf_iterator<char>(file), {}), name);
 }
 
 StepWork random_work(const CostModel& cost) {
@@ -59,6 +69,25 @@ TEST_CASE("stages together compute what one group of GPUs does, and send on what
     RC_ASSERT(passes.back().sends == SimTime(0));
     RC_ASSERT(sends >= SimTime(stages - 1));
   }));
+}
+
+TEST_CASE("stages of unlike layers together compute what one group of GPUs does") {
+  // Windows and full attention by turns; dense layers before those with experts; recurrent layers among the others.
+  for (const char* name : {"gpt-oss-20b", "deepseek-v2-lite", "jamba-v0.1-52b"}) {
+    const model::ModelSpec spec = catalogued(name);
+    CHECK(rc::check(name, [&] {
+      const std::int64_t stages = *rc::gen::inRange<std::int64_t>(2, spec.num_hidden_layers + 1);
+      const auto whole = in_stages(1, 1, {}, spec);
+      const auto parts = in_stages(stages, 1, {}, spec);
+      const StepWork work = random_work(*whole);
+      std::vector<StagePass> passes(static_cast<std::size_t>(stages));
+      parts->stage_passes(work, passes);
+      SimTime computes;
+      for (const StagePass& pass : passes) computes += pass.computes;
+      const std::int64_t off = (computes - whole->step(work)).count();
+      RC_ASSERT(off <= stages && off >= -stages);
+    }));
+  }
 }
 
 TEST_CASE("what a stage sends on: two tensors of 2 bytes a hidden element, over its ranks' links") {

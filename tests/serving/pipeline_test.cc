@@ -243,6 +243,20 @@ TEST_CASE("whatever is run on several stages, the laws hold, and fast-forward ch
   }));
 }
 
+TEST_CASE("a pipeline that is stuck with batches under way ends when its last batch ended") {
+  // 10 blocks hold 160 tokens of the 249: from the 161st on the request preempts itself, and what it computes again
+  // goes into chunks of 64, two of them under way.
+  const TraceFile trace({{SimTime(0), 50, 200, ""}});
+  Sets sets{stages(2), "cost.step=14 ms", "engine.max_model_len=1024", "engine.max_num_batched_tokens=64",
+            "kv_cache.budget=11 blocks", "admission.never_fits=engine", "prefix_cache.enable=false"};
+  const serving::RunResult result = run(small_engine(trace), sets, kWithSeries);
+  CHECK(result.summary.stuck.starts_with("no progress"));
+  CHECK(result.summary.unfinished == 1);
+  CHECK(result.summary.makespan_s > 100);  // 10,000 batches, one each 7 ms or later
+  sets.emplace_back("engine.fast_forward=false");
+  CHECK(files_of(run(small_engine(trace), sets, kWithSeries)) == files_of(result));
+}
+
 TEST_CASE("two stages: closed forms") {
   // A stage takes 10 ms for every batch. Chunks of 2,048 tokens.
   const auto one = [](const std::vector<Row>& rows) {
