@@ -94,7 +94,9 @@ AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec&
           c.prefill_memory_efficiency > 0 ? 1 / (c.prefill_memory_efficiency * gpu.memory_bandwidth_bytes_per_s) : 0),
       decode_slowdown_(decode_slowdown),
       decode_overhead_s_(c.decode_overhead_s),
-      prefill_overhead_s_(c.prefill_overhead_s) {
+      prefill_overhead_s_(c.prefill_overhead_s),
+      whole_overhead_s_(
+          std::max(std::min(c.decode_overhead_s, c.prefill_overhead_s), c.decode_overhead_s - c.prefill_overhead_s)) {
   std::vector<double> flops;
   std::vector<double> bytes;
   for (const LayerGroup& group : layer_groups(spec, stage.value_or(model::whole_model(spec)))) {
@@ -177,7 +179,7 @@ Seconds AttentionTime::decode(const Group& g, const StepWork& work) const {
   if (g.stream_s_per_token == 0 || !(whole || fills_gpu(g, work.decode_sequences))) return reading + decode_overhead_s_;
   const double heads = static_cast<double>(beside_chunk ? g.query_heads : g.kv_heads);
   return by_streams(g, {sequences, heads, kv_tokens, g.reach(static_cast<double>(work.decode_longest))}, reading) +
-         (whole ? std::min(decode_overhead_s_, prefill_overhead_s_) : decode_overhead_s_);
+         (whole ? whole_overhead_s_ : decode_overhead_s_);
 }
 
 bool AttentionTime::fills_gpu(const Group& g, std::int64_t sequences) const {

@@ -106,6 +106,8 @@ class AttentionTime {
   double decode_slowdown_;
   Seconds decode_overhead_s_;
   Seconds prefill_overhead_s_;
+  // Of decodes that are not split: no results to be put together. With that of a chunk no less than of decodes alone.
+  Seconds whole_overhead_s_;
 };
 
 }  // namespace blockyard::cost

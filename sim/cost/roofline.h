@@ -19,17 +19,15 @@
 //                min(mix / (query heads a KV head), the share without a chunk) of B; a sequence may be one SM's alone
 //                (attention_time.h). Windows, latents, recurrent state: there too
 //
-//   replicas     that share experts (Parallelism::data) step together: slowest of attention, dense layers, head and
-//   host
-//                of each + experts over the tokens of all; with CUDA graphs all are padded to the largest, one that has
+//   replicas     that share experts (Parallelism::data) step together: the slowest of what each does by itself
+//                + experts over the tokens of all; with CUDA graphs all are padded to the largest, one that has
 //                nothing to do computes a token (vLLM: coordinate_batch_across_dp, execute_dummy_batch). Each layer's
 //                tokens are gathered on all GPUs and their sums scattered: 2 latencies + the bytes of an all-reduce
 //                (layer_time.h)
 //
-//   pipeline     each stage these terms over its layers, the last one head and sampler; between two stages latency +
-//   bytes
-//                / (tp bandwidth) for hidden states and residual (2 x 2 bytes x hidden a token), which a stage's ranks
-//                then gather, as half an all-reduce does (stage_time.h)
+//   pipeline     each stage these terms over its layers, the last one head and sampler; between two stages
+//                latency + bytes / (tp bandwidth) for hidden states and residual (2 x 2 bytes x hidden a token), which
+//                a stage's ranks then gather, as half an all-reduce does (stage_time.h)
 //
 // Left out: token permutation of experts, uneven routing, attention that reads only the tokens an indexer chose. What
 // of a model is timed by rule and not by measurement: assumptions.h; the report says it. Cost: look-ups for M and for

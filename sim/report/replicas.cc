@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 constexpr const char* kDefinition =
-    "requests: let in to the replica, with their prompt tokens; output: tokens that it generated; running: mean of its "
+    "requests: let in to the replica over the whole run, with their prompt tokens; output: tokens that it generated; "
+    "running: mean of its "
     "batch; waiting: mean of its queue; KV use: mean share of its pool that requests hold; preempted: preemptions; "
     "busy: share of the time with a "
     "step of its own under way";

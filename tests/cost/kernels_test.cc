@@ -185,6 +185,26 @@ TEST_CASE("FlashAttention-2 lets the longest of a batch go on alone where the ba
   CHECK(layer(0, 108, 162'000, 1'800) == Approx(162'000 * 4096 / bandwidth));
 }
 
+TEST_CASE("a chunk never makes the decodes beside it so much cheaper that the step is shorter") {
+  CalibratedGpu g = a100();
+  for (const auto& [decode_us, prefill_us] : {std::pair{100.0, 1.0}, {1.0, 100.0}, {19.2, 12.0}, {0.0, 0.0}}) {
+    g.calibration.decode_overhead_s = decode_us * 1e-6;
+    g.calibration.prefill_overhead_s = prefill_us * 1e-6;
+    for (const model::ModelSpec& spec : {model::llama_3_8b(), model::llama_2_7b()}) {
+      const AttentionTime attention(spec, g.gpu, g.calibration, 1, model::ElementType::bf16);
+      for (const std::int64_t sequences : {1, 8, 40}) {
+        StepWork work;
+        work.decode_sequences = sequences;
+        work.decode_kv_tokens = sequences * 1'000;
+        work.decode_longest = 1'000;
+        const Seconds alone = attention.seconds(work);
+        work.prefill_sequences = work.prefill_tokens = work.prefill_kv_tokens = 1;
+        CHECK(attention.seconds(work) >= alone);
+      }
+    }
+  }
+}
+
 TEST_CASE("streams too few for the bandwidth go at their own rate, as many at once as shared memory holds") {
   CalibratedGpu g = a100();
   const auto layer = [&](const model::ModelSpec& spec, std::int64_t tp, std::int64_t sequences, std::int64_t context) {
