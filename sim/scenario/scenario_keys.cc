@@ -40,7 +40,8 @@ Keys served_keys(const Vocabulary& names) {
       {.path = "hardware.data_parallel_size",
        .accepts = {{Kind::integer, between(1, 1024)}},
        .fallback = "1",
-       .doc = "replicas of the engine, each on GPUs of its own with its own scheduler and pool (engine.router)",
+       .doc = "replicas of the engine, each on GPUs of its own with its own scheduler and pool (engine.router); a "
+              "mixture's share its experts",
        .aliases = {"dp", "dp_size", "data_parallel", "replicas", "num_replicas"}},
       {.path = "hardware.gpu_links",
        .words = {{"own", "as the GPU's entry says: NVSwitch where it has NVLink, else PCIe"},
