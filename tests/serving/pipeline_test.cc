@@ -247,8 +247,14 @@ TEST_CASE("a pipeline that is stuck with batches under way ends when its last ba
   // 10 blocks hold 160 tokens of the 249: from the 161st on the request preempts itself, and what it computes again
   // goes into chunks of 64, two of them under way.
   const TraceFile trace({{SimTime(0), 50, 200, ""}});
-  Sets sets{stages(2), "cost.step=14 ms", "engine.max_model_len=1024", "engine.max_num_batched_tokens=64",
-            "kv_cache.budget=11 blocks", "admission.never_fits=engine", "prefix_cache.enable=false"};
+  Sets sets{stages(2),
+            "cost.step=14 ms",
+            "engine.max_model_len=1024",
+            "engine.max_num_seqs=4",
+            "engine.max_num_batched_tokens=64",
+            "kv_cache.budget=11 blocks",
+            "admission.never_fits=engine",
+            "prefix_cache.enable=false"};
   const serving::RunResult result = run(small_engine(trace), sets, kWithSeries);
   CHECK(result.summary.stuck.starts_with("no progress"));
   CHECK(result.summary.unfinished == 1);
