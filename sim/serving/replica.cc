@@ -287,8 +287,9 @@ void Replica::check_progress(bool progress) {
       "the queue can never be admitted{}",
       steps_without_progress_, scheduler_->running(), scheduler_->waiting(), memory_->available(),
       memory_->total_grains(),
-      alone ? ". The one request that is left needs more KV memory than the scheduler can give it: a larger "
-              "kv_cache.budget lets it end, or a smaller engine.max_model_len keeps such requests out"
+      alone ? ". The one request that is left cannot get all it needs, though nobody else is there: a larger "
+              "kv_cache.budget (or step budget, where swaps are cut up) lets it end, a smaller engine.max_model_len "
+              "keeps such requests out"
             : "");
 }
 

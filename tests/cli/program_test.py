@@ -94,7 +94,7 @@ class TheProgram(unittest.TestCase):
         for key in ("hardware.links.stage.bandwidth", "prefix_cache.tiers.nvme.bandwidth"):
             done = blockyard("run", self.scenario, "--set", f"{key}=1e-6 B/s")
             self.assertEqual(done.returncode, 2, key)
-            self.assertIn(f"{key}: expected at least 1000000 B/s", done.stderr)
+            self.assertIn(f"{key}: expected at least 1 MB/s", done.stderr)
 
     def test_a_section_begun_by_set_in_a_list_needs_its_keys(self):
         population = pathlib.Path(__file__).parents[2] / "configs" / "tenants-qwen2.5-7b.yaml"
@@ -658,8 +658,8 @@ class TheProgram(unittest.TestCase):
         self.assertNotIn("are used", alike)
 
     def test_requests_without_a_time_of_their_own_have_no_rate(self):
-        trace = self.write("sessions.csv", "arrival_s,prompt_tokens,output_tokens,session,delay_s\n"
-                           "0,10,5,1,\n,20,5,1,3\n,30,5,1,4\n10,10,5,2,\n")
+        trace = self.write("sessions.csv", "session_id,arrival_time,round_idx,prefix_len,input_len,output_len,tool_wait_after_ms\n"
+                           "0,117,0,0,2318,200,300\n0,117,1,2518,348,131,154\n0,117,2,2997,812,104,0\n1,9000,0,0,10,5,0\n")
         done = blockyard("trace", "info", trace)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("rate          - (2 of 4 requests have no time of their own", done.stdout)

@@ -91,3 +91,9 @@ TEST_CASE("stuck: a circle of preemptions ends with the client's patience") {
   CHECK(result.summary.finished == 2);
   same_when_walked(on_l4(trace, false), sets);
 }
+
+TEST_CASE("stuck: a request that is alone and needs more than the pool is told what would help") {
+  const TraceFile alone({{seconds(0), 500, 10, ""}});
+  CHECK_THAT(run(on_l4(alone, false), small_pool({})).summary.stuck,
+             Catch::Contains("no progress") && Catch::Contains("a larger kv_cache.budget"));
+}
