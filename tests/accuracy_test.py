@@ -211,6 +211,14 @@ class Accuracy(unittest.TestCase):
         self.assertNotIn("prompts that share nothing", assumed)
         self.assertIn("assumed: 1 request that failed", accuracy(self.data)[0])
 
+    def test_a_run_that_is_not_there_is_answered_with_those_that_are(self):
+        make_run(self.truth, "there")
+        done = subprocess.run([ROOT / "scripts/accuracy", "--program", PROGRAM, "--only", "ther"], capture_output=True, text=True,
+                              env={**os.environ, "BLOCKYARD_DATA_DIR": str(self.data)})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no run ther; in ", done.stderr)
+        self.assertTrue(done.stderr.endswith("there are there\n"))
+
     def test_without_data_it_says_so(self):
         out, err = accuracy(self.data / "nowhere", "--json")
         self.assertEqual(json.loads(out)["runs"], {})

@@ -13,8 +13,6 @@
 #include "sim/cli/options.h"
 #include "sim/cli/progress.h"
 #include "sim/report/summary_json.h"
-#include "sim/scenario/load.h"
-#include "sim/serving/names.h"
 #include "sim/study/validate/validate.h"
 #include "sim/study/validate/validation_report.h"
 
@@ -126,12 +124,24 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
   Options options("blockyard validate", "lay a simulated server beside a measured one");
   options.words("SCENARIO", 1, 1, "the engine as it was run; arrivals and lengths are taken from the measured file");
   options.value("measured", "FILE",
-                "CSV with arrival_s, prompt_tokens, output_tokens, ttft_s, e2e_s; the result of vllm bench serve; or "
-                "LLMServingSim's request log");
+                "a CSV (columns below), the result of vllm bench serve, or LLMServingSim's request log");
   options.values("set", "KEY=VALUE", "set a key of the scenario; wins over the file");
   options.values("fail-above", "FIGURE=PERCENT", "exit with 1 if this error is larger, e.g. ttft_mean=10%,e2e_p99=20%");
   options.value("leave-out-first", "N", "the first N requests are simulated and not compared: a server warms up");
   options.flag("json", "print the comparison as JSON, and nothing else, to standard output");
+  options.epilogue(
+      "Columns of a CSV, by name, in seconds; an empty time is one that was not measured:\n"
+      "  arrival_s, prompt_tokens, output_tokens, and ttft_s or e2e_s; all else may be missing\n"
+      "  arrival_measured_s         goes before arrival_s, which then is when it was planned\n"
+      "  tpot_s                     else, and where it contradicts them, (e2e_s - ttft_s) / (output_tokens - 1)\n"
+      "  error                      the request failed, unless empty, 0, false, none, null or nan: it is left out\n"
+      "  prompt_id                  prompts of one id are equal\n"
+      "  prefix_id, prefix_tokens   prompts of one id begin with the same so many tokens\n"
+      "  request_id                 in X.csv and in X.blocks.csv beside it, whose block_ids name the prompt's blocks\n"
+      "                             of 16 tokens, separated by spaces; goes before the three above\n"
+      "Figures of --fail-above, as far as they were measured:\n"
+      "  ttft, tpot, itl, e2e, each with _mean, _p50, _p90, _p99 and, but for itl, _per_request: the mean of the\n"
+      "  requests' absolute errors; with e2e_s of every request makespan, requests_per_s, output_tokens_per_s");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const auto file = options.value_of("measured");
@@ -141,8 +151,7 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
   how.leave_out_first = count_of(options, "leave-out-first");
 
   const std::filesystem::path configs = config_folder();
-  const scenario::Document scenario =
-      scenario::load(options.words().front(), serving::scenario_schema(configs), options.values_of("set"));
+  const scenario::Document scenario = study::load_engine(options.words().front(), configs, options.values_of("set"));
   const study::MeasuredRun run = study::read_measured(*file);
   check(bounds, how, run, options);
   const Interrupt interrupt;

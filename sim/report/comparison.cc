@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "sim/report/comparison_groups.h"
@@ -222,18 +223,44 @@ std::string origins(const std::vector<Variant>& variants) {
   return text.empty() ? text : "\n" + text;
 }
 
+// Constants of one kind are off alike, of two kinds they are not: then the lesser GPU may come out as the better one.
+std::string unlike_constants(const std::vector<Variant>& variants) {
+  std::vector<std::string> generic;
+  for (const Variant& variant : variants) {
+    if (variant.generic_constants) generic.push_back(variant.label);
+  }
+  if (generic.empty() || generic.size() == variants.size()) return "";
+  return "\n" +
+         wrapped("note: ",
+                 fmt::format("the constants of {} are generic, those of the others were measured: between the two "
+                             "kinds, differences of 10 to 20 % in step time say nothing",
+                             fmt::join(generic, "; ")),
+                 kColumns, "  ");
+}
+
+// Each refusal once, with the variants that it holds for.
+std::string refusals(const std::vector<Variant>& variants) {
+  std::vector<std::pair<std::string, std::string>> by_reason;  // reason, labels
+  for (const Variant& variant : variants) {
+    if (variant.does_not_fit.empty()) continue;
+    const auto known = std::ranges::find(by_reason, variant.does_not_fit, &std::pair<std::string, std::string>::first);
+    if (known == by_reason.end()) {
+      by_reason.emplace_back(variant.does_not_fit, variant.label);
+    } else {
+      known->second += "; " + variant.label;
+    }
+  }
+  std::string text;
+  for (const auto& [reason, labels] : by_reason) text += fmt::format("{} does not fit: {}\n", labels, reason);
+  return text;
+}
+
 }  // namespace
 
 std::string print_comparison(const std::vector<Variant>& all) {
   std::vector<Variant> variants;
-  std::string left_out;
-  for (const Variant& variant : all) {
-    if (variant.does_not_fit.empty()) {
-      variants.push_back(variant);
-    } else {
-      left_out += fmt::format("{} does not fit: {}\n", variant.label, variant.does_not_fit);
-    }
-  }
+  std::ranges::copy_if(all, std::back_inserter(variants), [](const Variant& v) { return v.does_not_fit.empty(); });
+  const std::string left_out = refusals(all);
   if (variants.empty()) return left_out;
   std::string text;
   for (const Variant& variant : variants) {
@@ -241,7 +268,7 @@ std::string print_comparison(const std::vector<Variant>& all) {
     if (!marks.empty()) text += fmt::format("{}:\n{}", variant.label, marks);
   }
   text += heading(variants) + left_out + (left_out.empty() ? "" : "\n") + tables(variants) + "\n";
-  return text + definitions(variants) + origins(variants);
+  return text + definitions(variants) + unlike_constants(variants) + origins(variants);
 }
 
 nlohmann::ordered_json comparison_json(const std::vector<Variant>& variants) {

@@ -17,6 +17,7 @@ struct Variant {
   metrics::Summary summary;
   std::string does_not_fit{};                                   // why it could not be run; the summary is empty then
   std::vector<std::pair<std::string, std::string>> settings{};  // varied keys and their values
+  bool generic_constants = false;                               // no kernel of its GPU was measured
 };
 
 [[nodiscard]] std::string print_comparison(const std::vector<Variant>& variants);

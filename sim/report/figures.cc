@@ -53,6 +53,13 @@ std::string share_text(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }
 
+std::string error_text(double share) {
+  constexpr double kRatio = 9;
+  if (share >= kRatio) return significant(1 + share, 3) + "x";
+  std::string text = fmt::format("{:+.1f} %", 100 * share);
+  return text == "-0.0 %" || text == "+0.0 %" ? "0.0 %" : text;
+}
+
 Unit time_unit(Seconds largest) {
   static constexpr Unit kUnits[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
   return largest_below(kUnits, largest);

@@ -18,6 +18,10 @@ namespace blockyard::report {
 // A share of a whole in per cent: "12.3 %"; "0 %" for nothing at all and "<0.1 %" for less than the last digit.
 [[nodiscard]] std::string share_text(double share);
 
+// What simulated / measured - 1 or the like comes to: "+1.6 %", "-27.9 %", "0.0 %"; from ten times as much on the ratio
+// itself, "17,990x".
+[[nodiscard]] std::string error_text(double share);
+
 struct Unit {
   const char* name;
   double size;  // in seconds or bytes

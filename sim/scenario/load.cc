@@ -79,8 +79,9 @@ bool opens_a_quote_for_ever(std::string_view text, const YAML::Mark& scalar) {
 // One pass over a tree of YAML against a schema; every fault goes into the diagnostics.
 class Reader {
  public:
-  Reader(Document& document, Diagnostics& diagnostics)
-      : document_(document),
+  Reader(Document& document, Diagnostics& diagnostics, std::string_view without = {})
+      : without_(without),
+        document_(document),
         schema_(document.schema()),
         diagnostics_(diagnostics),
         seen_(document.schema().nodes().size()) {}
@@ -102,6 +103,8 @@ class Reader {
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0) {
       diagnostics_.add(*fixed_place_, "expected key=value, such as engine.max_num_seqs=64");
+    } else if (const std::string section = assignment.substr(0, assignment.find_first_of(".=")); left_out(0, section)) {
+      document_.set_section(*schema_.child(0, section), *fixed_place_);
     } else if (const auto value = parse_yaml(std::string_view(assignment).substr(equals + 1))) {
       assign(std::string_view(assignment).substr(0, equals), *value);
     }
@@ -132,6 +135,10 @@ class Reader {
   Reader(Document& item, Diagnostics& diagnostics, const Reader& list) : Reader(item, diagnostics) {
     folder_ = list.folder_;
     fixed_place_ = list.fixed_place_;
+  }
+
+  [[nodiscard]] bool left_out(std::size_t section, const std::string& name) const {
+    return section == 0 && !without_.empty() && name == without_;
   }
 
   // What is wrong with an item, by its path from the top.
@@ -291,6 +298,8 @@ class Reader {
                          fmt::format("{}: given twice; first in line {}", path_to(section, name), first->second));
       } else if (!child) {
         diagnostics_.add(place, unknown(section, name));
+      } else if (left_out(section, name)) {
+        document_.set_section(*child, place);
       } else if (schema_.nodes()[*child].key) {
         read_key(entry.second, *child, place);
       } else {
@@ -388,6 +397,7 @@ class Reader {
   // A longer name is no slip of the hand; comparing it would cost the square of its length.
   static constexpr std::size_t kLongestSlip = 64;
 
+  std::string_view without_;
   Document& document_;
   const Schema& schema_;
   Diagnostics& diagnostics_;
@@ -418,10 +428,10 @@ std::string read_text(const std::filesystem::path& file) {
 }  // namespace
 
 Document parse(std::string_view text, const std::string& name, const Schema& schema, std::span<const std::string> sets,
-               const std::filesystem::path& folder) {
+               const std::filesystem::path& folder, std::string_view without) {
   Document document(schema, name);
   Diagnostics diagnostics;
-  Reader reader(document, diagnostics);
+  Reader reader(document, diagnostics, without);
   reader.read_file(text, folder);
   for (const std::string& assignment : sets) reader.read_assignment(assignment);
   reader.require_keys();
@@ -429,8 +439,9 @@ Document parse(std::string_view text, const std::string& name, const Schema& sch
   return document;
 }
 
-Document load(const std::filesystem::path& file, const Schema& schema, std::span<const std::string> sets) {
-  return parse(read_text(file), file.string(), schema, sets, file.parent_path());
+Document load(const std::filesystem::path& file, const Schema& schema, std::span<const std::string> sets,
+              std::string_view without) {
+  return parse(read_text(file), file.string(), schema, sets, file.parent_path(), without);
 }
 
 }  // namespace blockyard::scenario

@@ -85,7 +85,8 @@ model::ModelSpec bind_model(const Document& d, const std::string& name) {
   return m;
 }
 
-std::map<std::int64_t, cost::AllReduce> bind_all_reduce(const Document& d, const std::string& section) {
+std::map<std::int64_t, cost::AllReduce> bind_all_reduce(const Document& d, const std::string& section,
+                                                        Diagnostics& errors) {
   std::map<std::int64_t, cost::AllReduce> table;
   for (const std::int64_t gpus : {2, 4, 8}) {
     const std::string inner = section + std::to_string(gpus);
@@ -96,8 +97,9 @@ std::map<std::int64_t, cost::AllReduce> bind_all_reduce(const Document& d, const
     entry.one_shot_bytes = static_cast<double>(d.bytes(inner + ".one_shot_limit").count());
     if (entry.one_shot_bytes == 0) continue;
     if (!d.has_value(inner + ".one_shot_latency") || !d.has_value(inner + ".one_shot_bandwidth")) {
-      throw InputError(d.place(inner + ".one_shot_limit"),
-                       inner + ".one_shot_limit: it needs one_shot_latency and one_shot_bandwidth beside it");
+      errors.add(d.place(inner + ".one_shot_limit"),
+                 inner + ".one_shot_limit: it needs one_shot_latency and one_shot_bandwidth beside it");
+      continue;
     }
     entry.one_shot_latency_s = to_seconds(d.time(inner + ".one_shot_latency"));
     entry.one_shot_bytes_per_s = d.bandwidth(inner + ".one_shot_bandwidth");
@@ -148,8 +150,10 @@ cost::Calibration bind_calibration(const Document& d) {
   if (!d.is_word(section + "stream_bandwidth", "none")) {
     c.stream_bytes_per_s = d.bandwidth(section + "stream_bandwidth");
   }
-  c.all_reduce = bind_all_reduce(d, section + "all_reduce.");
-  c.all_reduce_eager = bind_all_reduce(d, section + "all_reduce_eager.");
+  Diagnostics errors;
+  c.all_reduce = bind_all_reduce(d, section + "all_reduce.", errors);
+  c.all_reduce_eager = bind_all_reduce(d, section + "all_reduce_eager.", errors);
+  errors.throw_if_any();
   return c;
 }
 

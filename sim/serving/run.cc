@@ -216,7 +216,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
         fmt::format("events.csv ends after {} events; {} more are left out", log->events().size(), log->left_out()));
   }
   for (const std::string& key : scenario.unused()) {
-    summary.identity.notes.push_back(fmt::format("{} is given and not used by this variant", key));
+    summary.identity.notes.push_back(fmt::format("{} is given and has no effect here", key));
   }
   return {std::move(summary), std::move(collector), std::move(read)};
 }

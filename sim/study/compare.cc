@@ -33,6 +33,7 @@ void add_new(const InputError& error, const Variant& variant, std::vector<std::s
 struct Loaded {
   std::optional<scenario::Document> scenario;
   std::string does_not_fit;
+  bool generic_constants = false;
 };
 
 std::vector<Loaded> load_all(const std::filesystem::path& file, std::span<const std::string> sets,
@@ -47,7 +48,9 @@ std::vector<Loaded> load_all(const std::filesystem::path& file, std::span<const 
     loaded.emplace_back();
     try {
       scenario::Document scenario = scenario::load(file, schema, assignments(sets, variant));
-      static_cast<void>(serving::assemble(scenario, configs));  // finds the contradictions between keys
+      const serving::Assembly assembly = serving::assemble(scenario, configs);  // finds contradictions between keys
+      loaded.back().generic_constants =
+          assembly.constants.calibration.generic && scenario.choice("cost.model") != "fixed";
       loaded.back().scenario = std::move(scenario);
     } catch (const InputError& error) {
       if (!error.only_does_not_fit()) {
@@ -143,7 +146,10 @@ std::vector<report::Variant> compare(const std::filesystem::path& scenario, std:
   add_regrets(variants, summaries);
   std::vector<report::Variant> compared;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (summaries[i]) compared.push_back({variants[i].label, std::move(*summaries[i]), "", variants[i].settings});
+    if (summaries[i]) {
+      compared.push_back(
+          {variants[i].label, std::move(*summaries[i]), "", variants[i].settings, loaded[i].generic_constants});
+    }
     if (!loaded[i].scenario) compared.push_back({variants[i].label, {}, loaded[i].does_not_fit, variants[i].settings});
   }
   return compared;

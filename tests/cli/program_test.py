@@ -674,7 +674,7 @@ class TheProgram(unittest.TestCase):
 
     def test_keys_of_another_distribution_are_told(self):
         done = blockyard("run", self.scenario, "--json", "--set", "workload.generate.output_tokens.mean=5")
-        self.assertIn("workload.generate.output_tokens.mean is given and not used by this variant", done.stdout)
+        self.assertIn("workload.generate.output_tokens.mean is given and has no effect here", done.stdout)
 
     def test_a_reader_that_leaves_is_no_error(self):
         read, write = os.pipe()

@@ -231,5 +231,24 @@ TEST_CASE("the comparison for programs holds the summaries under their labels") 
   CHECK(j["variants"][1].at("summary") == summary_json(slower()));
 }
 
+TEST_CASE("constants of two kinds are told once, with the variants whose are generic") {
+  const auto note_of = [](bool first, bool second) {
+    const std::string text =
+        print_comparison({{"gpu=a10", example_summary(), "", {}, first}, {"gpu=l4", slower(), "", {}, second}});
+    const std::size_t start = text.find("note: the constants of ");
+    return start == std::string::npos ? "" : text.substr(start, text.find(',', start) - start);
+  };
+  CHECK(note_of(false, false) == "");
+  CHECK(note_of(true, true) == "");
+  CHECK(note_of(true, false) == "note: the constants of gpu=a10 are generic");
+  CHECK(note_of(false, true) == "note: the constants of gpu=l4 are generic");
+}
+
+TEST_CASE("variants that do not fit for one reason are told together") {
+  const std::string text = print_comparison(
+      {{"a=1", example_summary()}, {"a=2", {}, "too large"}, {"a=3", {}, "too many"}, {"a=4", {}, "too large"}});
+  CHECK(text.find("a=2; a=4 does not fit: too large\na=3 does not fit: too many\n") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace blockyard::report

@@ -86,5 +86,17 @@ TEST_CASE("a limit is shown as it was given") {
   CHECK(limit_text(SimTime(250'000)) == "250 us");
 }
 
+TEST_CASE("an error has its sign, but for what rounds to zero; from ten times as much on it is a ratio") {
+  CHECK(error_text(0.016) == "+1.6 %");
+  CHECK(error_text(-0.2789) == "-27.9 %");
+  CHECK(error_text(-0.0004) == "0.0 %");
+  CHECK(error_text(0.0004) == "0.0 %");
+  CHECK(error_text(-0.0006) == "-0.1 %");
+  CHECK(error_text(-1) == "-100.0 %");
+  CHECK(error_text(8.99) == "+899.0 %");
+  CHECK(error_text(9) == "10.0x");
+  CHECK(error_text(179890.053) == "180,000x");
+}
+
 }  // namespace
 }  // namespace blockyard::report

@@ -224,3 +224,16 @@ TEST_CASE("what YAML itself makes of a text is told") {
              Catch::Contains("nested too deeply"));
   CHECK_THROWS_WITH(load("", sample_schema(), {}), Catch::Contains("no name of a file"));
 }
+
+TEST_CASE("a section that is left out may hold anything, and counts as given") {
+  const std::vector<std::string> sets{"kv_cache.block_size=0", "kv_cache.colour=red", "seed=3"};
+  const Document left_out =
+      parse("kv_cache: {budget: 5 m, colour: [red]}\n", "chat.yaml", sample_schema(), sets, {}, "kv_cache");
+  CHECK(left_out.is_set("kv_cache"));
+  CHECK_FALSE(left_out.is_set("kv_cache.budget"));
+  CHECK(left_out.tokens("kv_cache.block_size") == Tokens(16));
+  CHECK(left_out.integer("seed") == 3);
+  CHECK(left_out.unused().empty());
+  CHECK_FALSE(parse("seed: 1\n", "chat.yaml", sample_schema(), {}, {}, "kv_cache").is_set("kv_cache"));
+  CHECK_THROWS_AS(parse("engin: {}\n", "chat.yaml", sample_schema(), {}, {}, "kv_cache"), InputError);
+}

@@ -220,3 +220,30 @@ TEST_CASE("LLMServingSim's request log") {
   CHECK(faults.find("v.jsonl:1:1: output_toks: expected a number of tokens") != std::string::npos);
   CHECK(faults.find("v.jsonl:2:1: not a JSON object") != std::string::npos);
 }
+
+TEST_CASE("a tpot_s that contradicts the other times gives way to what they say, and its rows are counted") {
+  const workload::TraceFolder folder;
+  const std::string columns = "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s,tpot_s\n";
+  const MeasuredRun run = read_measured(folder.write("m.csv", columns + "0,10,11,0.5,0.75,0.5\n"  // 25 ms by the others
+                                                                        "1,10,11,0.5,0.75,0.026\n"  // rounded
+                                                                        "2,10,11,0.5,0.75,\n"       // not measured
+                                                                        "3,10,11,,0.75,0.5\n"  // nothing to check it by
+                                                                        "4,10,1,0.5,0.5,0.5\n"));  // one token has none
+  REQUIRE(run.requests.size() == 5);
+  CHECK(*run.requests[0].tpot_ns == Approx(25e6));
+  CHECK(*run.requests[1].tpot_ns == Approx(26e6));
+  CHECK(*run.requests[2].tpot_ns == Approx(25e6));
+  CHECK(*run.requests[3].tpot_ns == Approx(500e6));
+  CHECK_FALSE(run.requests[4].tpot_ns);
+  CHECK(run.file.other_tpot == 1);
+}
+
+TEST_CASE("what a benchmark's result says of its client is kept") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run = read_measured(folder.write(
+      "r.json", R"({"model_id": "org/Name-7B", "request_rate": "inf", "burstiness": 1.0, "max_concurrency": null,
+          "input_lens": [10], "output_lens": [2], "ttfts": [0.25], "itls": [[0.1]], "start_times": [0.5]})"));
+  const std::vector<std::pair<std::string, std::string>> expected{
+      {"model_id", "org/Name-7B"}, {"request_rate", "inf"}, {"burstiness", "1.0"}, {"max_concurrency", "none"}};
+  CHECK(run.file.client == expected);
+}

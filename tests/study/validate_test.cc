@@ -169,3 +169,75 @@ TEST_CASE("requests that only the measured server served are told, with the reas
   CHECK(print_validation(validate(document, kConfigs, simulated(document), {})).find("not served") ==
         std::string::npos);
 }
+
+TEST_CASE("the report names the engine that was simulated, and whether its preset was chosen") {
+  MeasuredRun run = some_requests();
+  for (MeasuredRequest& r : run.requests) r.e2e = SimTime(1'000'000'000);
+  const Validation by_default = validate(an_engine(), kConfigs, run, {});
+  CHECK(print_validation(by_default)
+            .find("engine      scheduler vllm-v1, preset vllm-0.13 (the default): synchronous scheduling\n") !=
+        std::string::npos);
+  const Validation chosen = validate(
+      an_engine({"engine.preset=vllm-0.14", "hardware.tensor_parallel_size=2", "hardware.data_parallel_size=2"}),
+      kConfigs, run, {});
+  CHECK(
+      print_validation(chosen).find("engine      scheduler vllm-v1, preset vllm-0.14: asynchronous scheduling, tensor "
+                                    "parallel 2, data parallel 2\n") != std::string::npos);
+  const nlohmann::ordered_json engine = validation_json(chosen)["engine"];
+  CHECK(engine["gpus"] == 4);
+  CHECK(engine["tensor_parallel_size"] == 2);
+  CHECK(engine["pipeline_parallel_size"] == 1);
+  CHECK(engine["data_parallel_size"] == 2);
+  CHECK(engine["scheduler"] == "vllm-v1");
+  CHECK(engine["preset"] == "vllm-0.14");
+  CHECK(engine["async_scheduling"] == true);
+}
+
+TEST_CASE("the prefix hits of the simulated run are told, or why there are none") {
+  const scenario::Document document = an_engine();
+  MeasuredRun run = simulated(document);
+  CHECK(print_validation(validate(document, kConfigs, run, {}))
+            .find(" % of the prompts' tokens found in the simulated prefix cache\n") != std::string::npos);
+  for (MeasuredRequest& r : run.requests) r.content.clear();
+  CHECK(
+      print_validation(validate(document, kConfigs, run, {})).find("prefix hits the simulated engine has no prefix") !=
+      std::string::npos);
+}
+
+TEST_CASE("the workload of the scenario is not read: its trace need not be there, and one note says so") {
+  const workload::TraceFolder folder;
+  const std::string file = folder.write("s.yaml", R"(model: llama-3-8b
+hardware: {gpu: a100-80gb-sxm}
+workload:
+  trace: {file: not-there.csv, rate_scale: 2}
+  clients: {users: 3}
+engine: {max_num_seqs: 16, max_model_len: 8192}
+)");
+  const std::vector<std::string> sets{"workload.n=4"};
+  MeasuredRun run = some_requests();
+  for (MeasuredRequest& r : run.requests) r.e2e = SimTime(1'000'000'000);
+  const Validation v = validate(load_engine(file, kConfigs, sets), kConfigs, run, {});
+  CHECK(v.compared == 60);
+  REQUIRE(v.notes.size() == 1);
+  CHECK(v.notes[0].find("workload section of the scenario is not used") != std::string::npos);
+  CHECK(print_validation(v).find("has no effect") == std::string::npos);
+  CHECK(validate(an_engine(), kConfigs, run, {}).notes.empty());
+  CHECK_THROWS_AS(load_engine(file, kConfigs, std::vector<std::string>{"engine.max_num_seq=4"}), InputError);
+}
+
+TEST_CASE("another model and a cap of the client are told, as far as a benchmark's result says them") {
+  CHECK(may_be_model("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"));
+  CHECK(may_be_model("Qwen/Qwen2.5-7B", "qwen2.5-7b"));
+  CHECK_FALSE(may_be_model("meta-llama/Llama-3.1-8B", "llama-3-8b"));
+  CHECK_FALSE(may_be_model("facebook/opt-1.3b", "opt-13b"));
+  CHECK_FALSE(may_be_model("Qwen/Qwen2.5-72B", "qwen2.5-7b"));
+  const scenario::Document document = an_engine();
+  MeasuredFile file;
+  file.client = {{"model_id", "Meta-Llama-3-8B"}, {"max_concurrency", "none"}};
+  CHECK(differences(document, "llama-3-8b", file).empty());
+  file.client = {{"model_id", "Qwen2.5-72B"}, {"max_concurrency", "4"}};
+  const std::vector<std::string> notes = differences(document, "llama-3-8b", file);
+  REQUIRE(notes.size() == 2);
+  CHECK(notes[0].find("called its model Qwen2.5-72B, the scenario's is llama-3-8b") != std::string::npos);
+  CHECK(notes[1].find("at most 4 requests out at once") != std::string::npos);
+}

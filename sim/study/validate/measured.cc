@@ -1,6 +1,7 @@
 #include "sim/study/validate/measured.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/stable_order.h"
 #include "sim/study/validate/measured_formats.h"
@@ -46,11 +47,15 @@ void put_in_order(std::vector<MeasuredRequest>& requests) {
   for (MeasuredRequest& r : requests) r.arrival -= first;
 }
 
-void fill_in_tpot(MeasuredRequest& r) {
+// False: what the file says of it contradicts its other times, which are those that the simulated ones are told by.
+bool settle_tpot(MeasuredRequest& r) {
   const std::int64_t gaps = r.output_tokens.count() - 1;
   if (gaps == 0) r.tpot_ns.reset();
-  if (gaps == 0 || r.tpot_ns || !r.ttft || !r.e2e) return;
-  r.tpot_ns = static_cast<double>((*r.e2e - *r.ttft).count()) / static_cast<double>(gaps);
+  if (gaps == 0 || !r.ttft || !r.e2e) return true;
+  const double implied = static_cast<double>((*r.e2e - *r.ttft).count()) / static_cast<double>(gaps);
+  const bool agree = !r.tpot_ns || std::abs(*r.tpot_ns - implied) <= kTpotShare * implied + kTpotNs;
+  if (!r.tpot_ns || !agree) r.tpot_ns = implied;
+  return agree;
 }
 
 }  // namespace
@@ -70,7 +75,7 @@ MeasuredRun read_measured(const std::string& path) {
   file.out_of_order = out_of_order(run.requests);
   put_in_order(run.requests);
   for (MeasuredRequest& r : run.requests) {
-    fill_in_tpot(r);
+    if (!settle_tpot(r)) ++file.other_tpot;
     if (!r.ttft && !r.tpot_ns && !r.e2e) ++file.untimed;
   }
   return run;

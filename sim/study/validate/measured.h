@@ -3,10 +3,10 @@
 //
 //   CSV      columns by name, in any order, among others: arrival_s, prompt_tokens, output_tokens, and ttft_s or e2e_s
 //            (seconds; empty = not measured). arrival_measured_s goes before arrival_s. tpot_s where it is given, else
-//            (e2e - ttft) / (outputs - 1). error: a row with anything but 0, false, none or nothing in it failed.
-//            prompt_id: equal prompts have equal numbers. prefix_id, prefix_tokens: prompts with one prefix_id begin
-//            alike. Beside `x.csv`, `x.blocks.csv` with request_id and block_ids names every prompt's blocks of 16
-//            tokens, and goes before these columns.
+//            (e2e - ttft) / (outputs - 1), which is taken too where the two differ. error: a row with anything but 0,
+//            false, none or nothing in it failed. prompt_id: equal prompts have equal numbers. prefix_id,
+//            prefix_tokens: prompts with one prefix_id begin alike. Beside `x.csv`, `x.blocks.csv` with request_id and
+//            block_ids names every prompt's blocks of 16 tokens, and goes before these columns.
 //   JSON     the result file of `vllm bench serve --save-result --save-detailed`: start_times, input_lens, output_lens,
 //            ttfts, itls, errors
 //   JSONL    LLMServingSim's request log: input_toks, output_toks, queued_ts, first_token_ts, last_token_ts, error; a
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/base/content.h"
@@ -52,6 +53,9 @@ struct MeasuredFile {
   std::int64_t without_output = 0;  // likewise: no error is told, and no token came
   std::int64_t untimed = 0;         // requests without a measured time: simulated, not compared
   std::int64_t out_of_order = 0;    // that stand behind one that arrived after them
+  std::int64_t other_tpot = 0;      // whose tpot_s is not that of their ttft_s and e2e_s
+  // What a benchmark says of its client: model_id, request_rate, burstiness, max_concurrency, where it does.
+  std::vector<std::pair<std::string, std::string>> client = {};
 };
 
 struct MeasuredRun {
@@ -60,6 +64,10 @@ struct MeasuredRun {
   std::vector<std::int64_t> gaps_ns;  // between consecutive tokens, pooled, where the file has them
   [[nodiscard]] bool tells_contents() const;
 };
+
+// A tpot_s counts as rounded up to this share and time, and beyond as another time than TPOT.
+inline constexpr double kTpotShare = 0.05;
+inline constexpr double kTpotNs = 1e6;
 
 [[nodiscard]] MeasuredRun read_measured(const std::string& path);
 

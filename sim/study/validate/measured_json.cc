@@ -86,6 +86,15 @@ class BenchResult {
       (read ? file.read : file.not_read).push_back(key);
     }
   }
+  // What it says of the client that sent the requests.
+  void tell_client(MeasuredFile& file) const {
+    for (const char* key : {"model_id", "request_rate", "burstiness", "max_concurrency"}) {
+      const auto value = result_.find(key);
+      if (value == result_.end() || value->is_structured()) continue;
+      const bool named = value->is_string();
+      file.client.emplace_back(key, named ? value->get<std::string>() : value->is_null() ? "none" : value->dump());
+    }
+  }
   [[nodiscard]] std::size_t size() const { return errors_->empty() ? size_ : 0; }
   [[nodiscard]] const json& at(const char* key, std::size_t i) const { return result_[key][i]; }
   [[nodiscard]] bool failed(std::size_t i) const {
@@ -142,7 +151,10 @@ bool add_gaps(const json& gaps, MeasuredRequest& r, std::vector<std::int64_t>& p
 void read_vllm_bench(const std::string& path, MeasuredRun& run, Diagnostics& errors) {
   BenchResult result(path, errors);
   const std::size_t size = result.size();
-  if (errors.empty()) result.tell_lists(run.file);
+  if (errors.empty()) {
+    result.tell_lists(run.file);
+    result.tell_client(run.file);
+  }
   for (std::size_t i = 0; i < size; ++i) {
     if (result.failed(i)) {
       ++run.file.failed;

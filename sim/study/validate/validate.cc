@@ -97,7 +97,10 @@ Validation validate(const scenario::Document& scenario, const std::filesystem::p
   const serving::RequestsOverride requests = requests_of(run);
   const serving::RunResult result =
       serving::run(scenario, configs, {.go_on = options.go_on, .constants = options.constants, .requests = &requests});
-  return compare_with_measured(run, result, options);
+  Validation v = compare_with_measured(run, result, options);
+  v.engine = engine_of(scenario);
+  v.notes = differences(scenario, v.summary.identity.model, run.file);
+  return v;
 }
 
 Validation compare_with_measured(const MeasuredRun& run, const serving::RunResult& result,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "sim/scenario/document.h"
 #include "sim/serving/run.h"
 #include "sim/study/validate/measured.h"
+#include "sim/study/validate/simulated_engine.h"
 
 namespace blockyard::study {
 
@@ -35,12 +37,14 @@ struct ComparedFigure {
 
 struct Validation {
   MeasuredFile file;
+  SimulatedEngine engine;
   std::int64_t requests = 0;  // measured ones that were served
   std::int64_t compared = 0;  // finished in the simulation, and not left out
   std::int64_t left_out = 0;  // of the first ones, as asked
   std::vector<ComparedTimes> times;
   std::vector<ComparedFigure> figures;
-  metrics::Summary summary;  // of the simulated run
+  metrics::Summary summary;        // of the simulated run
+  std::vector<std::string> notes;  // where the two may be of different things, beside the summary's own
 };
 
 // A figure that can be tested against a bound: "ttft_mean", "e2e_p99", "makespan", "output_tokens_per_s", ... and, for

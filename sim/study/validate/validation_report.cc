@@ -32,8 +32,6 @@ std::string upper(std::string text) {
   return text;
 }
 
-std::string error_text(double share) { return fmt::format("{:+.1f} %", 100 * share); }
-
 void add_times(TextTable& table, const ComparedTimes& t) {
   if (!t.measured.mean_s || !t.simulated.mean_s) return;
   const report::Unit unit = report::time_unit(std::max(*t.measured.mean_s, *t.simulated.mean_s));
@@ -41,7 +39,7 @@ void add_times(TextTable& table, const ComparedTimes& t) {
     const Seconds measured = *(t.measured.*s.value);
     const Seconds simulated = *(t.simulated.*s.value);
     table.add({fmt::format("  {} {}", upper(t.name), s.name), unit.name, report::in_unit(measured, unit),
-               report::in_unit(simulated, unit), measured > 0 ? error_text(simulated / measured - 1) : "-"});
+               report::in_unit(simulated, unit), measured > 0 ? report::error_text(simulated / measured - 1) : "-"});
   }
   if (t.per_request_error) {
     table.add({fmt::format("  {} of each request", upper(t.name)), "", "", "",
@@ -125,11 +123,41 @@ ordered_json measured_json(const Validation& v) {
   j["without_output"] = file.without_output;
   j["untimed"] = file.untimed;
   j["out_of_order"] = file.out_of_order;
+  j["other_tpot"] = file.other_tpot;
+  ordered_json& client = j["client"] = ordered_json::object();
+  for (const auto& [key, value] : file.client) client[key] = value;
   j["read"] = file.read;
   j["not_read"] = file.not_read;
   j["shared_by"] = shared_word(file.shared_by);
   j["blocks_file"] = file.blocks_file.empty() ? ordered_json(nullptr) : ordered_json(file.blocks_file);
   return j;
+}
+
+std::string engine_text(const SimulatedEngine& e) {
+  std::string text =
+      fmt::format("scheduler {}, preset {}{}: {} scheduling", e.scheduler, e.preset,
+                  e.preset_given ? "" : " (the default)", e.async_scheduling ? "asynchronous" : "synchronous");
+  const auto add = [&](std::int64_t size, std::string_view what) {
+    if (size > 1) text += fmt::format(", {} parallel {}", what, size);
+  };
+  add(e.tensor_parallel, "tensor");
+  add(e.pipeline_parallel, "pipeline");
+  add(e.data_parallel, "data");
+  return text;
+}
+
+// What the simulated engine found in its prefix cache, which decides TTFT.
+std::string prefix_text(const metrics::Summary& s) {
+  if (const auto ratio = s.prefix_cache.hit_ratio()) {
+    return fmt::format("{} of the prompts' tokens found in the simulated prefix cache", report::share_text(*ratio));
+  }
+  return s.prefix_cache_work ? "no prompt was looked up" : "the simulated engine has no prefix cache";
+}
+
+std::vector<std::string> all_notes(const Validation& v) {
+  std::vector<std::string> notes = v.notes;
+  notes.insert(notes.end(), v.summary.identity.notes.begin(), v.summary.identity.notes.end());
+  return notes;
 }
 
 }  // namespace
@@ -150,6 +178,17 @@ std::string print_measured_file(const MeasuredFile& file) {
   count(file.without_output, "without output tokens and without an error: left out");
   count(file.untimed, "without a measured time: simulated, not compared");
   count(file.out_of_order, "behind one that arrived later: put in order of arrival");
+  count(file.other_tpot,
+        fmt::format("with a tpot_s more than {:g} % and {:g} ms from (e2e_s - ttft_s) / (output_tokens - 1): "
+                    "the latter is taken there",
+                    100 * kTpotShare, kTpotNs / 1e6));
+  std::vector<std::string> client;
+  for (const auto& [key, value] : file.client) client.push_back(fmt::format("{} {}", key, value));
+  if (!client.empty()) {
+    line("client      ",
+         fmt::format("{}: as the file says; of them nothing is used, the requests are sent at their start_times",
+                     fmt::join(client, ", ")));
+  }
   return text;
 }
 
@@ -161,14 +200,17 @@ std::string print_validation(const Validation& v) {
                       report::count_text(v.compared));
   if (v.left_out > 0)
     text += fmt::format("; the first {} are simulated and not compared", report::count_text(v.left_out));
-  text += '\n' + not_served(v.summary) + print_measured_file(v.file) + '\n';
+  text += '\n' + not_served(v.summary) + print_measured_file(v.file);
+  text += report::wrapped("engine      ", engine_text(v.engine), kWidth, "            ");
+  text += report::wrapped("prefix hits ", prefix_text(v.summary), kWidth, "            ");
+  text += '\n';
   TextTable table;
   table.add({"", "unit", "measured", "simulated", "error"});
   for (const ComparedTimes& t : v.times) add_times(table, t);
   for (const ComparedFigure& f : v.figures) {
     const auto [name, unit] = name_and_unit(f.name);
     table.add({"  " + name, unit, report::significant(f.measured), report::significant(f.simulated),
-               error_text(f.simulated / f.measured - 1)});
+               report::error_text(f.simulated / f.measured - 1)});
   }
   text += table.text();
   text += "\nerror: simulated / measured - 1. MAPE: mean over the requests of the absolute error of each.\n";
@@ -181,7 +223,7 @@ std::string print_validation(const Validation& v) {
   text += '\n';
   for (const std::string& line : identity.provenance)
     text += report::wrapped("constants   ", line, kWidth, "            ");
-  for (const std::string& line : identity.notes) text += report::wrapped("note        ", line, kWidth, "            ");
+  for (const std::string& line : all_notes(v)) text += report::wrapped("note        ", line, kWidth, "            ");
   return text;
 }
 
@@ -190,10 +232,17 @@ ordered_json validation_json(const Validation& v) {
   j["schema"] = "blockyard.validation/1";
   j["measured"] = measured_json(v);
   j["scenario"] = v.summary.identity.scenario;
-  j["engine"] = {
-      {"model", v.summary.identity.model}, {"gpu", v.summary.identity.gpu}, {"gpus", v.summary.identity.gpus}};
+  j["engine"] = {{"model", v.summary.identity.model},
+                 {"gpu", v.summary.identity.gpu},
+                 {"gpus", v.summary.identity.gpus},
+                 {"tensor_parallel_size", v.engine.tensor_parallel},
+                 {"pipeline_parallel_size", v.engine.pipeline_parallel},
+                 {"data_parallel_size", v.engine.data_parallel},
+                 {"scheduler", v.engine.scheduler},
+                 {"preset", v.engine.preset},
+                 {"async_scheduling", v.engine.async_scheduling}};
   j["provenance"] = v.summary.identity.provenance;
-  j["notes"] = v.summary.identity.notes;
+  j["notes"] = all_notes(v);
   j["left_out"] = v.left_out;
   j["compared"] = v.compared;
   ordered_json& times = j["times"] = ordered_json::object();
