@@ -175,7 +175,9 @@ class Accuracy(unittest.TestCase):
             self.assertIn(words, scenario["old"])
         for words in ("max_num_seqs 1024", "max_num_batched_tokens 8192", "KV memory by the rules", "gpu_memory_utilization 0.9", "vLLM 0.19"):
             self.assertIn(words, assumed["bare"])
-        self.assertEqual(found["runs"]["json"]["engine"], {"model": "qwen3-30b-a3b", "gpu": "h100-80gb-sxm", "gpus": 2})
+        engine = found["runs"]["json"]["engine"]
+        self.assertEqual([engine[key] for key in ("model", "gpu", "gpus", "tensor_parallel_size", "preset")],
+                         ["qwen3-30b-a3b", "h100-80gb-sxm", 2, 2, "vllm-0.14"])
         self.assertEqual(found["runs"]["l40s"]["engine"]["gpu"], "l40s")
         for name in cases:
             self.assertIn("prompts that share nothing", assumed[name] if name != "old" else "prompts that share nothing")
