@@ -109,14 +109,18 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
     streams.err << "blockyard calibrate: interrupted: nothing is written\n";
     return ExitStatus::interrupted;
   }
-  fmt::format_to(std::back_inserter(yaml.buffer()), "{}", study::calibration_yaml(calibrated));
-  yaml.close();
-  yaml.commit();
   streams.out << study::print_calibration(calibrated);
   if (!options.has("fit") && scenario.is_word("cost.front_end", "none"))
     streams.out
         << "front_end is not fitted, since cost.front_end is none: --fit efficiency,host_time,front_end if clients "
            "took the times.\n";
+  if (!study::anything_told(calibrated)) {
+    streams.out << fmt::format("\n{} is not written: it would say nothing\n", out);
+    return ExitStatus::run_failed;
+  }
+  fmt::format_to(std::back_inserter(yaml.buffer()), "{}", study::calibration_yaml(calibrated));
+  yaml.close();
+  yaml.commit();
   streams.out << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
   return ExitStatus::done;
 }

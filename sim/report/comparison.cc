@@ -260,7 +260,7 @@ std::string refusals(const std::vector<Variant>& variants) {
 std::string print_comparison(const std::vector<Variant>& all) {
   std::vector<Variant> variants;
   std::ranges::copy_if(all, std::back_inserter(variants), [](const Variant& v) { return v.does_not_fit.empty(); });
-  const std::string left_out = refusals(all);
+  std::string left_out = refusals(all);
   if (variants.empty()) return left_out;
   std::string text;
   for (const Variant& variant : variants) {

@@ -226,7 +226,13 @@ Schema gpu_schema() {
 }
 
 Schema calibration_schema(const NameDocs& shares, const NameDocs& times) {
-  Keys keys{text("source", "", "what was measured, by whom"), text("error", "", "how far the fit is from which data")};
+  Keys keys{
+      text("source", "", "what was measured, by whom"),
+      text("error", "", "how far the fit is from which data"),
+      {.path = "model", .accepts = {Kind::text}, .doc = "that the server ran; reports say where another one is run"},
+      {.path = "gpu", .accepts = {Kind::text}, .doc = "likewise"},
+      {.path = "gpus", .accepts = {{Kind::integer, kCount}}, .doc = "likewise, how many"},
+  };
   for (const NameDoc& share : shares) {
     keys.push_back({.path = share.name, .accepts = {{Kind::real, above_up_to(0, 4)}}, .doc = share.doc});
   }

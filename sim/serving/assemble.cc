@@ -187,7 +187,8 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   const sched::RunningFirstOptions engine = engine_options(scenario, s, errors);
   errors.throw_if_any();
 
-  a.constants = constants != nullptr ? *constants : load_constants(scenario, s.gpu);
+  a.constants =
+      constants != nullptr ? *constants : load_constants(scenario, s.gpu, {s.model.name, s.replicas * s.gpus()});
   a.cost = cost_model(scenario, s, a.constants, errors);
   const SimTime host_time = to_time(a.constants.engine.per_step_s);
   if (host_time > SimTime(0)) a.cost = cost::with_host_time(std::move(a.cost), host_time);

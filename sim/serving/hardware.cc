@@ -217,7 +217,20 @@ GpuEntry gpu_named(const std::string& name_or_file, const fs::path& configs) {
   return read_gpu(named_file(name_or_file, configs / "gpus", "gpu"));
 }
 
-cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu) {
+namespace {
+
+// "" if the constants of `file` were fitted to a server like this one, as far as the file says.
+std::string fitted_elsewhere(const Document& file, const std::string& gpu, const Server& here) {
+  const bool other_model = file.has_value("model") && file.text("model") != here.model;
+  const bool other_gpu = file.has_value("gpu") && file.text("gpu") != gpu;
+  const bool other_count = file.has_value("gpus") && file.integer("gpus") != here.gpus;
+  if (!other_model && !other_gpu && !other_count) return "";
+  return fmt::format("; not of {} on {} x {}, where nobody has seen the error", here.model, here.gpus, gpu);
+}
+
+}  // namespace
+
+cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu, const Server& server) {
   cost::Constants constants{gpu.calibration, {}, 0};
   const bool from_file = scenario.is("cost.calibration", scenario::Kind::file);
   if (from_file) {
@@ -233,7 +246,7 @@ cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu) {
       c.of(constants) = c.kind == cost::ConstantKind::share ? file.real(c.name) : to_seconds(file.time(c.name));
     }
     constants.calibration.source = file.text("source") + "; the others: " + gpu.calibration.source;
-    constants.calibration.error = file.text("error");
+    constants.calibration.error = file.text("error") + fitted_elsewhere(file, gpu.spec.name, server);
     constants.calibration.generic = false;
   }
   const auto host = [&](const char* key, Seconds& value) {

@@ -1,6 +1,7 @@
 // Entries of configs/models and configs/gpus -> the specs of the rooms below.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -27,7 +28,12 @@ struct GpuEntry {
 [[nodiscard]] model::ModelSpec load_model(const scenario::Document& scenario, const std::filesystem::path& configs);
 // The constants of a run: the GPU's own, those of the file that cost.calibration names, and what the section `cost`
 // says itself, each before the one before it.
-[[nodiscard]] cost::Constants load_constants(const scenario::Document& scenario, const GpuEntry& gpu);
+struct Server {
+  std::string model;
+  std::int64_t gpus = 1;
+};
+[[nodiscard]] cost::Constants load_constants(const scenario::Document& scenario, const GpuEntry& gpu,
+                                             const Server& server);
 // An entry of configs/models, or a Hugging Face config.json.
 [[nodiscard]] model::ModelSpec load_model_file(const std::filesystem::path& file);
 [[nodiscard]] GpuEntry load_gpu(const scenario::Document& scenario, const std::filesystem::path& configs);

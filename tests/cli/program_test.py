@@ -403,6 +403,15 @@ class TheProgram(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         self.assertIn("no-such-folder", done.stderr)
 
+    def test_a_fit_that_tells_nothing_writes_nothing(self):
+        rows = "".join(f"{i},100,20,0.1\n" for i in range(40))
+        measured = self.write("many.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n" + rows)
+        out = self.folder / "nothing.yaml"
+        done = blockyard("calibrate", self.scenario, "--measured", measured, "--fit", "host_rank", "--out", out)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("is not written: it would say nothing", done.stdout)
+        self.assertFalse(out.exists())
+
     def test_list_names_what_scenarios_use(self):
         overview = blockyard("list")
         self.assertEqual(overview.returncode, 0, overview.stderr)

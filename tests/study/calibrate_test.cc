@@ -218,6 +218,10 @@ TEST_CASE("what calibrate writes is what cost.calibration takes") {
   REQUIRE_FALSE(v.summary.identity.provenance.empty());
   CHECK(v.summary.identity.provenance[0].find(
             "fitted to 140 requests of llama-3-8b on 1 x a100-80gb-sxm (measured.csv)") != std::string::npos);
+  CHECK(v.summary.identity.provenance[0].find("nobody has seen") == std::string::npos);
+  const Validation other = validate(engine_with({"cost.calibration=" + file, "hardware.gpu=l4"}), kConfigs, run, {});
+  CHECK(other.summary.identity.provenance[0].find("not of llama-3-8b on 1 x l4, where nobody has seen the error") !=
+        std::string::npos);
   // The scenario's own word goes before the file's.
   const Validation own = validate(engine_with({"cost.calibration=" + file, "cost.front_end=none"}), kConfigs, run, {});
   CHECK(share_of(own, "ttft_mean") < share_of(v, "ttft_mean") - 0.03);

@@ -232,6 +232,7 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
     std::optional<Weights> weights;
     const auto residuals = [&](const std::vector<double>& v) {
       std::vector<double> constants;
+      constants.reserve(v.size());
       for (std::size_t i = 0; i < v.size(); ++i) constants.push_back(fit_value(doc_of(options.fit[i]).kind, v[i]));
       std::vector<double> r =
           trials.residuals(constants, static_cast<std::size_t>(first), static_cast<std::size_t>(part));

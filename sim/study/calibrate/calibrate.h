@@ -56,6 +56,8 @@ struct Calibrated {
 [[nodiscard]] Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::path& configs,
                                    const MeasuredRun& run, const CalibrateOptions& options);
 
+// Whether any constant is fitted; else there is nothing to write.
+[[nodiscard]] bool anything_told(const Calibrated& calibrated);
 [[nodiscard]] std::string print_calibration(const Calibrated& calibrated);
 // The YAML that `cost.calibration` takes.
 [[nodiscard]] std::string calibration_yaml(const Calibrated& calibrated);

@@ -64,8 +64,7 @@ void add_constants(const Calibrated& c, std::string& text) {
 std::string error_text(const Validation& v, const std::string& name) {
   for (const SignedError& e : errors_of(v)) {
     if (e.name != name) continue;
-    const double percent = 100 * e.share;
-    return name.ends_with("_per_request") ? fmt::format("{:.1f} %", percent) : fmt::format("{:+.1f} %", percent);
+    return name.ends_with("_per_request") ? fmt::format("{:.1f} %", 100 * e.share) : report::error_text(e.share);
   }
   return "-";
 }
@@ -79,12 +78,30 @@ double mean_error(const Validation& v) {
   return sum;
 }
 
+// A figure that the fit moves further away by this much is told.
+constexpr double kWorse = 0.02;
+
+void add_worse(const Validation& before, const Validation& after, const char* part, std::string& text) {
+  const std::vector<SignedError> errors = errors_of(before);
+  for (const SignedError& now : errors_of(after)) {
+    const auto then = std::ranges::find(errors, now.name, &SignedError::name);
+    if (then == errors.end() || std::abs(now.share) < std::abs(then->share) + kWorse) continue;
+    text += fmt::format("worse with the fit, {}: {}, {} -> {}: what was fitted may stand for something else\n", part,
+                        now.name, error_text(before, now.name), error_text(after, now.name));
+  }
+}
+
 std::string error_words(const Validation& v) {
   return fmt::format("TTFT {}, TPOT {}, E2E {} (means)", error_text(v, "ttft_mean"), error_text(v, "tpot_mean"),
                      error_text(v, "e2e_mean"));
 }
 
 }  // namespace
+
+bool anything_told(const Calibrated& c) {
+  return std::ranges::any_of(c.constants,
+                             [](const FittedConstant& f) { return f.fitted.identified == Identified::yes; });
+}
 
 std::string print_calibration(const Calibrated& c) {
   const metrics::Identity& identity = c.after.summary.identity;
@@ -104,7 +121,11 @@ std::string print_calibration(const Calibrated& c) {
   text += "\nerror: simulated / measured - 1; e2e_per_request: mean of the absolute error of each request.\n";
   if (mean_error(c.after) > mean_error(c.before))
     text += "the held-out requests are further off with the fit than without it: better not use it.\n";
-  text += "std. error: by leaving out each eighth of the fitted requests in turn.\n";
+  add_worse(c.before, c.after, "held out", text);
+  add_worse(c.fitted_before, c.fitted_after, "fitted", text);
+  text +=
+      "std. error: by leaving out each eighth of the fitted requests in turn; as far as the constants that were kept "
+      "are right.\n";
   return text;
 }
 
@@ -115,9 +136,10 @@ std::string calibration_yaml(const Calibrated& c) {
   std::string text = fmt::format(
       "# Constants fitted to a measured server by `blockyard calibrate`; a scenario takes them by cost.calibration.\n"
       "source: \"fitted to {} requests of {} on {} x {} ({})\"\n"
-      "error: \"on {} requests held out: {}; before the fit: {}\"\n",
+      "error: \"on {} requests held out: {}; before the fit: {}\"\n"
+      "model: \"{}\"\ngpu: \"{}\"\ngpus: {}\n",
       c.fitted_requests, identity.model, identity.gpus, identity.gpu, file, c.held_out_requests, error_words(c.after),
-      error_words(c.before));
+      error_words(c.before), identity.model, identity.gpu, identity.gpus);
   for (const FittedConstant& f : c.constants) {
     if (f.fitted.identified != Identified::yes) {
       text += fmt::format("# {} is left as it is: {}\n", f.name, reason(f));
