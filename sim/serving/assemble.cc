@@ -297,6 +297,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
     errors.add(scenario.place("preemption.tail_blocks"),
                "preemption.tail_blocks: not combined with prefix caching (prefix_cache.enable: false)");
   }
+  a.engines.reserve(static_cast<std::size_t>(s.replicas));
   for (std::int64_t i = 0; i < s.replicas; ++i)
     a.engines.push_back(engine_parts(scenario, s, options, ways, *a.cost, errors));
   const kv::Memory& one_memory = *a.engines.front().memory;
@@ -306,6 +307,7 @@ Assembly assemble(const Document& scenario, const std::filesystem::path& configs
   a.one_block_table = blocks.tables.empty();
   if (cached) {
     std::vector<kv::Memory*> pools;
+    pools.reserve(a.engines.size());
     for (const EngineParts& each : a.engines) pools.push_back(each.memory.get());
     a.warm_hash_block = warm_cache(scenario, *a.contents, pools, a.identity, errors);
   }

@@ -183,6 +183,7 @@ std::string print_measured_file(const MeasuredFile& file) {
                     "the latter is taken there",
                     100 * kTpotShare, kTpotNs / 1e6));
   std::vector<std::string> client;
+  client.reserve(file.client.size());
   for (const auto& [key, value] : file.client) client.push_back(fmt::format("{} {}", key, value));
   if (!client.empty()) {
     line("client      ",
