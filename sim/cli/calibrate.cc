@@ -27,7 +27,7 @@ std::string usual_constants(const scenario::Document& scenario) {
   return scenario.is_word("cost.front_end", "none") ? "efficiency,host_time" : "efficiency,host_time,front_end";
 }
 
-std::vector<std::string> constants_of(const Options& options, const std::string& text) {
+std::vector<std::string> constants_of(const std::string& text, const Place& place, Diagnostics& errors) {
   std::vector<std::string> fit;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
@@ -35,12 +35,12 @@ std::vector<std::string> constants_of(const Options& options, const std::string&
     const std::vector<std::string> constants = study::constants_named(name);
     if (constants.empty()) {
       const std::vector<std::string> names = study::constant_names();
-      options.fail(fmt::format("--fit: no constant \"{}\"{} (constants: {})", name, did_you_mean(name, names),
-                               fmt::join(names, ", ")));
+      errors.add(place, fmt::format("--fit: no constant \"{}\"{} (constants: {})", name, did_you_mean(name, names),
+                                    fmt::join(names, ", ")));
     }
     for (const std::string& constant : constants) {
       const bool there = std::ranges::find(fit, constant) != fit.end();
-      if (there && constants.size() == 1) options.fail(fmt::format("--fit: {} is named twice", constant));
+      if (there && constants.size() == 1) errors.add(place, fmt::format("--fit: {} is named twice", constant));
       if (!there) fit.push_back(constant);  // of a group what is not there yet
     }
     at = comma + 1;
@@ -48,18 +48,20 @@ std::vector<std::string> constants_of(const Options& options, const std::string&
   return fit;
 }
 
-double number_of(const Options& options, const std::string& name, double fallback, double high) {
+// Of the requests: "0.3" or "30%".
+double share_of(const Options& options, const std::string& name, double fallback, double high, Diagnostics& errors) {
   const auto text = options.value_of(name);
   if (!text) return fallback;
   double number = -1;
   auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
   const char* const last = text->data() + text->size();
-  if (error == std::errc() && high < 1 && std::string_view(end, last) == "%") {  // a share
+  if (error == std::errc() && std::string_view(end, last) == "%") {
     number /= 100;
     end = last;
   }
-  if (error != std::errc() || end != last || !(number >= 0 && number <= high))
-    options.fail(fmt::format("--{}: expected a number from 0 to {}, found \"{}\"", name, high, *text));
+  if (error != std::errc() || end != last || !(number > 0 && number <= high))
+    errors.add(options.place(),
+               fmt::format("--{}: expected a share above 0 and up to {}, found \"{}\"", name, high, *text));
   return number;
 }
 
@@ -73,25 +75,28 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
       "fit", "A,B,...",
       "constants to fit, or groups of them (efficiency, attention, overhead, host, all), the surest first (default: "
       "efficiency,host_time, and front_end unless cost.front_end is none)");
-  options.value("holdout", "SHARE", "share of the requests, from the end, that only judge (default: 0.3, or 30%)");
+  options.value("holdout", "SHARE",
+                "share of the requests, from the end, that only judge (above 0, up to 0.9; default: 0.3, or 30%)");
   options.value("leave-out-first", "N", "the first N requests are simulated and neither fitted nor judged");
   options.values("set", "KEY=VALUE", "set a key of the scenario; wins over the file");
   options.value("out", "FILE", "the YAML for cost.calibration (default: SCENARIO's name with .calibration.yaml, here)");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const auto file = options.value_of("measured");
-  if (!file) options.fail("--measured is missing: which requests shall be fitted?");
+  Diagnostics wrong;
+  if (!file) wrong.add(options.place(), "--measured is missing: which requests shall be fitted?");
   const std::filesystem::path scenario_file = options.words().front();
   const std::string out = options.value_of("out").value_or(scenario_file.stem().string() + ".calibration.yaml");
   study::CalibrateOptions how;
-  if (const auto fit = options.value_of("fit")) how.fit = constants_of(options, *fit);
-  how.holdout = number_of(options, "holdout", 0.3, 0.9);
-  how.leave_out_first = static_cast<std::int64_t>(number_of(options, "leave-out-first", 0, 1e9));
+  if (const auto fit = options.value_of("fit")) how.fit = constants_of(*fit, options.place(), wrong);
+  how.holdout = share_of(options, "holdout", 0.3, 0.9, wrong);
+  how.leave_out_first = options.count_of("leave-out-first", wrong);
+  wrong.throw_if_any();
 
   const std::filesystem::path configs = config_folder();
   const scenario::Document scenario =
       scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
-  if (how.fit.empty()) how.fit = constants_of(options, usual_constants(scenario));
+  if (how.fit.empty()) how.fit = constants_of(usual_constants(scenario), options.place(), wrong);
   Paths inputs = inputs_of(scenario_file, scenario);
   inputs.emplace_back(*file);
   refuse_inputs("--out", {out}, inputs);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <ostream>
 #include <sstream>
 #include <utility>
@@ -102,6 +103,17 @@ std::optional<std::string> Options::value_of(const std::string& name) const {
 std::vector<std::string> Options::values_of(const std::string& name) const {
   if (!has(name)) return {};
   return parsed_[name].as<std::vector<std::string>>();
+}
+
+std::int64_t Options::count_of(const std::string& name, Diagnostics& errors) const {
+  const std::optional<std::string> text = value_of(name);
+  if (!text) return 0;
+  const char* const last = text->data() + text->size();
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text->data(), last, count);
+  if (error != std::errc() || end != last || count < 0)
+    errors.add(place(), fmt::format("--{}: expected a whole number from 0 on, found \"{}\"", name, *text));
+  return count;
 }
 
 void Options::fail(std::string message) const { throw InputError({command_, 0, 0}, std::move(message)); }

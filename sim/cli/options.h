@@ -4,11 +4,13 @@
 
 #include <boost/program_options.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/base/diagnostics.h"
 #include "sim/cli/command.h"
 
 namespace blockyard::cli {
@@ -31,10 +33,13 @@ class Options {
   [[nodiscard]] bool has(const std::string& name) const { return parsed_.count(name) > 0; }
   [[nodiscard]] std::optional<std::string> value_of(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> values_of(const std::string& name) const;
+  // 0 where it is not given; what is no whole number from 0 on is told.
+  [[nodiscard]] std::int64_t count_of(const std::string& name, Diagnostics& errors) const;
   [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }  // "--json", ...
 
-  [[noreturn]] void fail(std::string message) const;  // InputError with the command as its place
+  [[nodiscard]] Place place() const { return {command_}; }  // of wrong usage
+  [[noreturn]] void fail(std::string message) const;        // InputError with the command as its place
 
  private:
   [[nodiscard]] std::string help() const;

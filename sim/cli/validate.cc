@@ -24,8 +24,8 @@ struct Bound {
   double share = 0;
 };
 
-// "ttft_mean=10%" or "ttft_mean=0.1".
-Bound parse_bound(const std::string& text, const Options& options) {
+// "ttft_mean=10%".
+Bound parse_bound(const std::string& text, Place place, Diagnostics& errors) {
   const std::size_t equals = text.find('=');
   double value = -1;
   if (equals != std::string::npos) {
@@ -36,17 +36,18 @@ Bound parse_bound(const std::string& text, const Options& options) {
     value /= 100;
   }
   if (equals == 0 || equals == std::string::npos || value < 0)
-    options.fail(fmt::format("--fail-above: expected FIGURE=PERCENT such as ttft_mean=10%, found \"{}\"", text));
+    errors.add(std::move(place),
+               fmt::format("--fail-above: expected FIGURE=PERCENT such as ttft_mean=10%, found \"{}\"", text));
   return {text.substr(0, equals), value};
 }
 
 // Each text is one bound or several with commas between them.
-std::vector<Bound> parse_bounds(const std::vector<std::string>& texts, const Options& options) {
+std::vector<Bound> parse_bounds(const Options& options, Diagnostics& errors) {
   std::vector<Bound> bounds;
-  for (const std::string& text : texts) {
+  for (const std::string& text : options.values_of("fail-above")) {
     for (std::size_t start = 0; start <= text.size();) {
       const std::size_t end = std::min(text.find(',', start), text.size());
-      bounds.push_back(parse_bound(text.substr(start, end - start), options));
+      bounds.push_back(parse_bound(text.substr(start, end - start), options.place(), errors));
       start = end + 1;
     }
   }
@@ -56,13 +57,17 @@ std::vector<Bound> parse_bounds(const std::vector<std::string>& texts, const Opt
 // How many of the bounds are broken; each is told, and so are those that hold.
 int broken(const std::vector<Bound>& bounds, const study::Validation& validation, std::ostream& err) {
   const std::vector<study::SignedError> errors = study::errors_of(validation);
+  const std::vector<std::string> zero = study::measured_as_zero(validation);
   int count = 0;
   std::vector<std::string> kept;
   for (const Bound& bound : bounds) {
     const auto found = std::ranges::find(errors, bound.figure, &study::SignedError::name);
     if (found == errors.end()) {
-      // Measured, but of no request that the simulation finished.
-      err << fmt::format("blockyard validate: {} cannot be told: no request has it on both sides\n", bound.figure);
+      // Measured, but as 0 or of no request that the simulation finished.
+      err << fmt::format("blockyard validate: {} cannot be told: {}\n", bound.figure,
+                         std::ranges::find(zero, bound.figure) == zero.end()
+                             ? "no request has it on both sides"
+                             : "its measured time is 0, which has no relative error");
       ++count;
       continue;
     }
@@ -97,25 +102,17 @@ void check(const std::vector<Bound>& bounds, const study::ValidateOptions& how, 
   const std::vector<std::string> names = study::figure_names(run);
   if (names.empty())
     throw InputError(Place{run.file.name}, "no request has a measured time: there is nothing to compare");
+  Diagnostics errors;
   if (how.leave_out_first >= static_cast<std::int64_t>(run.requests.size())) {
-    options.fail(fmt::format("--leave-out-first: {} of {} requests leave nothing to compare", how.leave_out_first,
-                             run.requests.size()));
+    errors.add(options.place(), fmt::format("--leave-out-first: {} of {} requests leave nothing to compare",
+                                            how.leave_out_first, run.requests.size()));
   }
   for (const Bound& bound : bounds) {
     if (std::ranges::find(names, bound.figure) != names.end()) continue;
-    options.fail(fmt::format("--fail-above: no figure \"{}\"{} (figures: {})", bound.figure,
-                             did_you_mean(bound.figure, names), fmt::join(names, ", ")));
+    errors.add(options.place(), fmt::format("--fail-above: no figure \"{}\"{} (figures: {})", bound.figure,
+                                            did_you_mean(bound.figure, names), fmt::join(names, ", ")));
   }
-}
-
-std::int64_t count_of(const Options& options, const std::string& name) {
-  const auto text = options.value_of(name);
-  if (!text) return 0;
-  std::int64_t count = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), count);
-  if (error != std::errc() || end != text->data() + text->size() || count < 0)
-    options.fail(fmt::format("--{}: expected a number from 0 on, found \"{}\"", name, *text));
-  return count;
+  errors.throw_if_any();
 }
 
 }  // namespace
@@ -145,10 +142,12 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const auto file = options.value_of("measured");
-  if (!file) options.fail("--measured is missing: which requests shall it be compared with?");
-  const std::vector<Bound> bounds = parse_bounds(options.values_of("fail-above"), options);
+  Diagnostics wrong;
+  if (!file) wrong.add(options.place(), "--measured is missing: which requests shall it be compared with?");
+  const std::vector<Bound> bounds = parse_bounds(options, wrong);
   study::ValidateOptions how;
-  how.leave_out_first = count_of(options, "leave-out-first");
+  how.leave_out_first = options.count_of("leave-out-first", wrong);
+  wrong.throw_if_any();
 
   const std::filesystem::path configs = config_folder();
   const scenario::Document scenario = study::load_engine(options.words().front(), configs, options.values_of("set"));

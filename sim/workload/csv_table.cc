@@ -15,7 +15,22 @@ CsvTable::CsvTable(const std::string& path, Diagnostics& errors)
   std::string_view header;
   while (lines_.next(header) && trimmed(header).empty()) {
   }
-  if (!trimmed(header).empty()) names_ = split_header(header);
+  if (trimmed(header).empty()) return;
+  names_ = split_header(header);
+  const char* at = header.data();
+  for (std::size_t i = 0; i < names_.size(); ++i, ++at) {
+    name_places_.push_back(lines_.place(static_cast<int>(at - header.data()) + 1));
+    std::string_view name;
+    take_field(at, header.data() + header.size(), name);
+  }
+}
+
+void CsvTable::refuse_another(std::size_t column) {
+  for (std::size_t i = column + 1; i < names_.size(); ++i) {
+    if (same_name(names_[i], names_[column]))
+      errors_->add(name_places_[i], fmt::format("{}: found twice, expected once; the first begins in column {}",
+                                                names_[i], name_places_[column].column));
+  }
 }
 
 std::optional<std::size_t> CsvTable::column_of(std::string_view name) const {

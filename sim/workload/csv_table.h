@@ -25,6 +25,8 @@ class CsvTable {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] std::optional<std::size_t> column_of(std::string_view name) const;
+  // A later column of the same name is an error: which of the two is meant is not known.
+  void refuse_another(std::size_t column);
   [[nodiscard]] Place header_place() const { return {lines_.file(), 1}; }
 
   // The fields of the next row that is not blank; false at the end.
@@ -47,6 +49,7 @@ class CsvTable {
   LineReader lines_;
   Diagnostics* errors_;
   std::vector<std::string> names_;
+  std::vector<Place> name_places_;
   std::vector<Field> fields_;
 };
 

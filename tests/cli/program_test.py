@@ -392,6 +392,19 @@ class TheProgram(unittest.TestCase):
             done = blockyard("validate", self.scenario, "--measured", measured, *options)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn(words, done.stderr)
+        for arguments, words in (
+                (("validate", "--leave-out-first", "x", "--fail-above", "a,b=1"),
+                 ("--measured is missing", '--leave-out-first: expected a whole number from 0 on, found "x"', 'found "a"', 'found "b=1"')),
+                (("validate", "--measured", measured, "--leave-out-first", "2", "--fail-above", "a=1%,b=1%"),
+                 ("nothing to compare", 'no figure "a"', 'no figure "b"')),
+                (("calibrate", "--fit", "foo,bar", "--holdout", "2", "--leave-out-first", "2.5"),
+                 ("--measured is missing", 'no constant "foo"', 'no constant "bar"', "--holdout: expected a share above 0 and up to 0.9",
+                  'found "2.5"')),
+                (("calibrate", "--measured", measured, "--holdout", "0"), ("expected a share above 0",))):
+            done = blockyard(*arguments, self.scenario)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            for word in words:
+                self.assertIn(word, done.stderr)
         empty = self.write("e.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s\n0,10,3,\n")
         done = blockyard("validate", self.scenario, "--measured", empty)
         self.assertEqual(done.returncode, 2)
@@ -643,6 +656,19 @@ class TheProgram(unittest.TestCase):
         done = blockyard("conform", "--shrink", record, "--against", "false")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("`false FILE` gave no run", done.stderr)
+
+    def test_a_bound_on_what_is_measured_as_zero_does_not_hold(self):
+        measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n0,500,50,0.6,0.6\n1,500,50,0.6,0.6\n")
+        done = blockyard("validate", self.scenario, "--measured", measured, "--fail-above", "tpot_per_request=5%,tpot_mean=5%")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        for figure in ("tpot_per_request", "tpot_mean"):
+            self.assertIn(f"{figure} cannot be told: its measured time is 0, which has no relative error", done.stderr)
+        bench = self.write("r.json", json.dumps({"start_times": [0, 1], "input_lens": [9, 9], "output_lens": [30, 30],
+                                                 "ttfts": [0.05, 0.05], "itls": [[], []]}))
+        done = blockyard("validate", self.scenario, "--measured", bench, "--fail-above", "tpot_per_request=5%")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('no figure "tpot_per_request"', done.stderr)
+        self.assertIn("2 of several tokens and without itls", blockyard("validate", self.scenario, "--measured", bench).stdout)
 
     def test_bounds_that_hold_are_told(self):
         measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n0,500,50,0.05,0.6\n1,500,50,0.05,0.6\n")

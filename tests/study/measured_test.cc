@@ -130,6 +130,96 @@ TEST_CASE("the result of vllm bench serve") {
   }
 }
 
+TEST_CASE("gaps between chunks are not gaps between tokens: fewer, more and none are counted, each by itself") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run = read_measured(folder.write(
+      "r.json", R"({"start_times": [0, 1, 2, 3, 4], "input_lens": [9, 9, 9, 9, 9], "output_lens": [4, 4, 4, 4, 1],
+          "ttfts": [0.5, 0.5, 0.5, 0.5, 0.5], "itls": [[0.1, 0.1, 0.1], [0.3], [], [0.1, 0.1, 0.1, 0.0], []]})"));
+  REQUIRE(run.requests.size() == 5);
+  CHECK(run.file.fewer_gaps == 1);
+  CHECK(run.file.more_gaps == 1);
+  CHECK(run.file.without_gaps == 1);
+  for (const std::size_t i : {0, 1, 3}) {
+    CHECK(*run.requests[i].e2e == SimTime(800'000'000));
+    CHECK(*run.requests[i].tpot_ns == Approx(1e8));
+  }
+  CHECK_FALSE(run.requests[2].e2e);  // its last token is at no known time
+  CHECK_FALSE(run.requests[2].tpot_ns);
+  CHECK(run.requests[2].ttft);
+  CHECK(*run.requests[4].e2e == SimTime(500'000'000));  // one token has no gap
+}
+
+TEST_CASE("every list of a result is checked, the errors too, and one that is wrong does not hide another") {
+  const workload::TraceFolder folder;
+  const std::string good = R"("input_lens": [9, 9], "output_lens": [2, 2], )";
+  std::string faults = faults_of(
+      folder.write("a.json", "{" + good + R"("start_times": "abc", "ttfts": [null, -1], "itls": null, "errors": 5})"));
+  for (const char* fault : {"start_times: found \"abc\", expected a list", "ttfts[0]: found null, expected seconds",
+                            "ttfts[1]: found -1, expected seconds", "itls: found null, expected a list",
+                            "errors: found 5, expected a list"})
+    CHECK(faults.find(fault) != std::string::npos);
+  const std::string times = R"("start_times": [0, 1], "ttfts": [1, 1], "itls": [[1], [1]], )";
+  faults = faults_of(folder.write("b.json", "{" + good + times + R"("errors": ["", "", ""]})"));
+  CHECK(faults.find("errors has 3 entries, start_times 2") != std::string::npos);
+  faults = faults_of(folder.write("c.json", "{" + good + times + R"("errors": [{"code": 5}, ""]})"));
+  CHECK(faults.find(R"(errors[0]: found {"code":5}, expected a text)") != std::string::npos);
+  CHECK(faults_of(folder.write("d.json", "{" + good + times + R"("errors": [null, ""]})")) == "");
+  // Of a request that failed the other lists say nothing.
+  const std::string lost = R"("start_times": [0, 1], "ttfts": [1, null], "itls": [[1], null], "errors": ["", "reset"])";
+  CHECK(faults_of(folder.write("e.json", "{" + good + lost + "}")) == "");
+}
+
+TEST_CASE("of many wrong entries of one list the first few are told, and of the next list all the same") {
+  const workload::TraceFolder folder;
+  std::string nulls = "null";
+  std::string ones = "1";
+  for (int i = 1; i < 50; ++i) {
+    nulls += ",null";
+    ones += ",1";
+  }
+  const std::string faults = faults_of(
+      folder.write("r.json", "{\"start_times\": [" + nulls + "], \"input_lens\": [" + ones + "], \"output_lens\": [" +
+                                 ones + "], \"ttfts\": [" + nulls + "], \"itls\": [" + nulls + "]}"));
+  for (const char* list : {"start_times", "ttfts", "itls"}) {
+    CHECK(faults.find(std::string(list) + "[0]: found null") != std::string::npos);
+    CHECK(faults.find(std::string(list) + ": 47 more entries like these") != std::string::npos);
+  }
+}
+
+TEST_CASE("a column that is read and stands twice is a fault at its place; one that is not read may") {
+  const workload::TraceFolder folder;
+  const std::string path = folder.write(
+      "m.csv", "\narrival_s,prompt_tokens,output_tokens,note,ttft_s,e2e_s,note, E2E_s\n0,100,10,a,0.1,1,b,5\n");
+  CHECK(faults_of(path) == path + ":2:62: E2E_s: found twice, expected once; the first begins in column 51");
+  CHECK(faults_of(folder.write("n.csv", "arrival_s,prompt_tokens,output_tokens,e2e_s,x,x\n0,100,10,1,5,6\n")) == "");
+  folder.write("b.blocks.csv", "request_id,block_ids,block_ids\n0,5,6\n");
+  CHECK(faults_of(folder.write("b.csv", "request_id,arrival_s,prompt_tokens,output_tokens,e2e_s\n0,0,100,10,1\n"))
+            .find("b.blocks.csv:1:22: block_ids: found twice") != std::string::npos);
+}
+
+TEST_CASE("a prefix longer than its prompt is cut and counted") {
+  const workload::TraceFolder folder;
+  const MeasuredRun run =
+      read_measured(folder.write("m.csv",
+                                 "arrival_s,prompt_tokens,output_tokens,e2e_s,prompt_id,prefix_id,prefix_tokens\n"
+                                 "0,100,10,1,1,1,150\n1,100,10,1,1,1,100\n2,100,10,1,1,1,40\n"));
+  CHECK(run.file.long_prefix == 1);
+  CHECK(run.requests[0].content == run.requests[1].content);
+  for (const MeasuredRequest& r : run.requests) {
+    std::int64_t tokens = 0;
+    for (const TokenRun& part : r.content) tokens += part.count;
+    CHECK(tokens == 100);
+  }
+}
+
+TEST_CASE("lines that end in CR alone are named; CRLF is a line's end") {
+  const workload::TraceFolder folder;
+  const std::string header = "arrival_s,prompt_tokens,output_tokens,e2e_s";
+  const std::string path = folder.write("m.csv", header + "\r0,100,10,1\r1,100,10,1\r");
+  CHECK(faults_of(path).find(path + ":1:44: the line ends in CR alone, expected LF or CRLF") != std::string::npos);
+  CHECK(faults_of(folder.write("n.csv", header + "\r\n0,100,10,1\r\n")) == "");
+}
+
 TEST_CASE("a benchmark's result with failed requests, other lists and its summary; several in one file are refused") {
   const workload::TraceFolder folder;
   const std::string text =

@@ -116,6 +116,28 @@ TEST_CASE("the report names both sides, and the JSON has every error by name") {
   CHECK(json["times"]["e2e_s"]["measured"]["count"] == 60);
 }
 
+TEST_CASE("what is measured as 0 has no relative error, and a request that is does not make the others' less") {
+  const scenario::Document document = an_engine();
+  MeasuredRun run = simulated(document, 1.25);
+  for (std::size_t i = 0; i < 59; ++i) run.requests[i].ttft = SimTime(0);
+  Validation v = validate(document, kConfigs, run, {});
+  CHECK(error_of(v, "ttft_per_request") == Approx(0.2).epsilon(1e-6));  // of the one that has an error
+  CHECK(measured_as_zero(v) == std::vector<std::string>{"ttft_p50", "ttft_p90"});
+  CHECK(print_validation(v).find("TTFT of 59 requests is measured as 0") != std::string::npos);
+
+  for (MeasuredRequest& r : run.requests) {
+    r.ttft = r.e2e;
+    if (r.tpot_ns) r.tpot_ns = 0;
+  }
+  v = validate(document, kConfigs, run, {});
+  const std::vector<std::string> tpot{"tpot_mean", "tpot_p50", "tpot_p90", "tpot_p99", "tpot_per_request"};
+  CHECK(measured_as_zero(v) == tpot);
+  for (const SignedError& e : errors_of(v)) CHECK_FALSE(e.name.starts_with("tpot"));
+  const nlohmann::ordered_json errors = validation_json(v)["error_pct"];
+  for (const std::string& name : tpot) CHECK(errors.at(name).is_null());
+  CHECK(print_validation(v).find("TPOT of each request") != std::string::npos);
+}
+
 TEST_CASE("the report says what was read of the measured file, what prompts share by, and which rows are left out") {
   const scenario::Document document = an_engine();
   MeasuredRun run = simulated(document);

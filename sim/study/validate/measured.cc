@@ -13,6 +13,14 @@ namespace {
 
 using Reader = void (*)(const std::string&, MeasuredRun&, Diagnostics&);
 
+// Lines that end in CR alone are one to us, a header of many columns.
+void refuse_cr_alone(const std::string& path, std::string_view line) {
+  const std::size_t cr = line.find('\r');
+  if (cr == std::string_view::npos || line.find_first_not_of('\r', cr) == std::string_view::npos) return;
+  throw InputError(Place{path, 1, static_cast<int>(cr) + 1},
+                   "the line ends in CR alone, expected LF or CRLF; `tr '\\r' '\\n'` makes it so");
+}
+
 // A JSON object over several lines, or with the arrays of a benchmark's result, is one result; else one request a line.
 Reader reader_of(const std::string& path, std::string& format) {
   workload::LineReader lines(path, workload::open_bytes(path), std::size_t{1} << 30);
@@ -21,6 +29,7 @@ Reader reader_of(const std::string& path, std::string& format) {
   if (start == std::string_view::npos) throw InputError(Place{path}, "an empty file, expected measured requests");
   if (first[start] != '{') {
     format = "csv";
+    refuse_cr_alone(path, first);
     return read_measured_csv;
   }
   if (first.find("\"input_toks\"") != std::string_view::npos) {

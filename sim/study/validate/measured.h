@@ -8,7 +8,8 @@
 //            prefix_tokens: prompts with one prefix_id begin alike. Beside `x.csv`, `x.blocks.csv` with request_id and
 //            block_ids names every prompt's blocks of 16 tokens, and goes before these columns.
 //   JSON     the result file of `vllm bench serve --save-result --save-detailed`: start_times, input_lens, output_lens,
-//            ttfts, itls, errors
+//            ttfts, itls, errors. An itl is a gap between chunks, which hold a token each, several or none: the last
+//            token is at ttft + the sum of the itls; several tokens without an itl have no time of the last
 //   JSONL    LLMServingSim's request log: input_toks, output_toks, queued_ts, first_token_ts, last_token_ts, error; a
 //            request without a first or a last token (null) failed
 //
@@ -54,6 +55,10 @@ struct MeasuredFile {
   std::int64_t untimed = 0;         // requests without a measured time: simulated, not compared
   std::int64_t out_of_order = 0;    // that stand behind one that arrived after them
   std::int64_t other_tpot = 0;      // whose tpot_s is not that of their ttft_s and e2e_s
+  std::int64_t without_gaps = 0;    // of several tokens and not one itl: their e2e and tpot are not known
+  std::int64_t fewer_gaps = 0;      // with some itls, less than output_lens - 1
+  std::int64_t more_gaps = 0;       // with more
+  std::int64_t long_prefix = 0;     // whose prefix_tokens are more than their prompt_tokens
   // What a benchmark says of its client: model_id, request_rate, burstiness, max_concurrency, where it does.
   std::vector<std::pair<std::string, std::string>> client = {};
 };

@@ -60,6 +60,8 @@ Blocks16 read_blocks(const std::string& path, MeasuredFile& file, Diagnostics& e
     errors.add(Place{file.blocks_file, 1, 1}, "expected the columns request_id and block_ids");
     return contents;
   }
+  table.refuse_another(*id);
+  table.refuse_another(*ids);
   while (table.next()) {
     const auto request_number = table.number(*id, 0, 0, std::numeric_limits<std::int64_t>::max());
     if (!request_number) continue;
@@ -96,7 +98,7 @@ struct Columns {
   [[nodiscard]] Column arrival() const { return has(arrival_measured) ? arrival_measured : arrival_planned; }
 };
 
-std::optional<Columns> find_columns(const CsvTable& table, const std::string& path, bool blocks, Diagnostics& errors) {
+std::optional<Columns> find_columns(CsvTable& table, const std::string& path, bool blocks, Diagnostics& errors) {
   Columns columns;
   for (std::size_t i = 0; i < all_columns; ++i) columns.found[i] = table.column_of(kNames[i]);
   const auto leave = [&](Column c) { columns.found[c].reset(); };
@@ -114,6 +116,9 @@ std::optional<Columns> find_columns(const CsvTable& table, const std::string& pa
     if (!columns.has(c)) missing.push_back(kNames[c]);
   }
   if (!columns.has(ttft) && !columns.has(e2e)) missing.emplace_back("ttft_s or e2e_s");
+  for (const std::optional<std::size_t> column : columns.found) {
+    if (column) table.refuse_another(*column);
+  }
   if (missing.empty()) return columns;
   errors.add(Place{path, 1, 1}, fmt::format("measured requests need the column(s) {}; found: {}",
                                             fmt::join(missing, ", "), fmt::join(table.names(), ", ")));
@@ -167,7 +172,7 @@ class CsvRun {
       return std::nullopt;
     }
     if (const auto mean = time(tpot)) r.tpot_ns = static_cast<double>(mean->count());
-    r.content = content(r);
+    r.content = content(r, file);
     return r;
   }
 
@@ -195,7 +200,7 @@ class CsvRun {
     return columns_.has(column) ? table_->number(columns_.at(column), 0, 0, most) : std::nullopt;
   }
 
-  Content content(const MeasuredRequest& r) {
+  Content content(const MeasuredRequest& r, MeasuredFile& file) {
     Content said;
     if (!blocks_->empty()) {
       const auto number = id(request, std::numeric_limits<std::int64_t>::max());
@@ -210,7 +215,8 @@ class CsvRun {
       const auto prefix = id(prefix_id, kMostIds);
       const auto length = id(prefix_tokens, workload::kLongestLength);
       if (prefix && length) {
-        begun = *length;
+        if (*length > r.prompt_tokens.count()) ++file.long_prefix;
+        begun = std::min(*length, r.prompt_tokens.count());
         append_run(said, {kPrefixTokens + (*prefix << 28), begun});
       }
       if (const auto whole = id(prompt_id, kMostIds)) {

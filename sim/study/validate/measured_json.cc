@@ -56,33 +56,55 @@ std::optional<std::int64_t> tokens_of(const json& value) {
   return tokens >= 0 && tokens <= workload::kLongestLength ? std::optional(tokens) : std::nullopt;
 }
 
-// The arrays of a result, all of one length.
+// A list of a result, and what its entries may be. What one says is as long as the others': an entry a request.
+struct List {
+  const char* name;
+  const char* entries;
+  bool (*right)(const json&);
+};
+bool is_gap_list(const json& value) {
+  if (!value.is_array()) return false;
+  double sum = 0;  // stays a duration too
+  return std::ranges::all_of(value, [&](const json& gap) {
+    const auto seconds = seconds_of(gap);
+    sum += seconds.value_or(0);
+    return seconds && sum <= kLongestSeconds;
+  });
+}
+constexpr std::array<List, 6> kLists{{
+    {"start_times", "seconds", [](const json& v) { return seconds_of(v, kLatestClock).has_value(); }},
+    {"input_lens", "a number of tokens", [](const json& v) { return tokens_of(v).value_or(0) > 0; }},
+    {"output_lens", "a number of tokens", [](const json& v) { return tokens_of(v).has_value(); }},
+    {"ttfts", "seconds", [](const json& v) { return seconds_of(v).has_value(); }},
+    {"itls", "a list of seconds", is_gap_list},
+    {"errors", "a text, empty if there was none", [](const json& v) { return v.is_string() || v.is_null(); }},
+}};
+constexpr std::string_view kErrors = "errors";  // the one list that may be missing
+
+std::string found(const json& value) {
+  constexpr std::size_t kShown = 60;
+  const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+}
+
+// The lists of a result, all of one length, each entry of its kind.
 class BenchResult {
  public:
-  static constexpr std::array kLists{"start_times", "input_lens", "output_lens", "ttfts", "itls"};
-
   BenchResult(const std::string& path, Diagnostics& errors) : place_{path}, errors_(&errors) {
     result_ = parse(path, read_whole(path));
     if (!result_.is_object()) {
       fail("expected an object, the result of `vllm bench serve`");
       return;
     }
-    check_lists();
-    if (!errors.empty()) return;
-    size_ = result_[kLists[0]].size();
-    for (const char* key : kLists) {
-      if (result_[key].size() != size_)
-        fail(fmt::format("{} has {} entries, {} {}", key, result_[key].size(), kLists[0], size_));
-    }
+    find_lists();
+    for (const List& list : kLists) check_entries(list);
   }
 
   // Which of the lists by request are read, and which are not.
   void tell_lists(MeasuredFile& file) const {
     for (const auto& [key, value] : result_.items()) {
       if (!value.is_array() || value.size() != size_) continue;
-      const bool read = key == "errors" || std::ranges::find(kLists, key, [](const char* k) {
-                                             return std::string_view(k);
-                                           }) != kLists.end();
+      const bool read = std::ranges::find(kLists, std::string_view(key), &List::name) != kLists.end();
       (read ? file.read : file.not_read).push_back(key);
     }
   }
@@ -95,33 +117,61 @@ class BenchResult {
       file.client.emplace_back(key, named ? value->get<std::string>() : value->is_null() ? "none" : value->dump());
     }
   }
-  [[nodiscard]] std::size_t size() const { return errors_->empty() ? size_ : 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const json& at(const char* key, std::size_t i) const { return result_[key][i]; }
+  // What stands for these in the other lists says nothing.
   [[nodiscard]] bool failed(std::size_t i) const {
-    const auto list = result_.find("errors");
-    if (list == result_.end() || !list->is_array() || i >= list->size()) return false;
-    return (*list)[i].is_string() && !(*list)[i].get<std::string>().empty();
+    const json* const error = entry("errors", i);
+    return error != nullptr && error->is_string() && !error->get_ref<const std::string&>().empty();
   }
-  void wrong(const char* key, std::size_t i, const char* expected) {
-    if (errors_->list().size() < kMostFaults)
-      fail(fmt::format("{}[{}]: found {}, expected {}", key, i, at(key, i).dump().substr(0, 60), expected));
+  [[nodiscard]] bool without_output(std::size_t i) const {
+    const json* const tokens = entry("output_lens", i);
+    return tokens != nullptr && *tokens == 0;
   }
 
  private:
-  void check_lists() {
+  // Every list that is missing, is no list or has another length than the first.
+  void find_lists() {
     std::vector<std::string_view> missing;
-    for (const char* key : kLists) {
-      if (!result_.contains(key)) {
-        missing.emplace_back(key);
-      } else if (!result_[key].is_array()) {
-        fail(fmt::format("{} is no list", key));
+    const char* first = nullptr;
+    for (const List& list : kLists) {
+      const auto value = result_.find(list.name);
+      if (value == result_.end()) {
+        if (list.name == kErrors) continue;
+        missing.emplace_back(list.name);
+      } else if (!value->is_array()) {
+        fail(fmt::format("{}: found {}, expected a list, an entry a request", list.name, found(*value)));
+      } else if (first == nullptr) {
+        first = list.name;
+        size_ = value->size();
+      } else if (value->size() != size_) {
+        fail(fmt::format("{} has {} entries, {} {}", list.name, value->size(), first, size_));
       }
     }
     if (missing.empty()) return;
     fail(fmt::format("no {}: {}", fmt::join(missing, ", "),
-                     missing.size() == kLists.size()
+                     missing.size() == kLists.size() - 1
                          ? "a result by request is saved by --save-result --save-detailed"
                          : "save the result with --save-result --save-detailed, of a version that writes these lists"));
+  }
+  // The first few of each list, so that one does not hide what is wrong with the next.
+  void check_entries(const List& list) {
+    constexpr std::size_t kTold = 3;
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const json* const value = entry(list.name, i);
+      if (value == nullptr) return;
+      if (list.right(*value)) continue;
+      if (list.name != kErrors && (failed(i) || without_output(i))) continue;
+      if (++wrong <= kTold)
+        fail(fmt::format("{}[{}]: found {}, expected {}", list.name, i, found(*value), list.entries));
+    }
+    if (wrong > kTold) fail(fmt::format("{}: {} more entries like these", list.name, wrong - kTold));
+  }
+  // None of a list that is missing or that find_lists() tells of.
+  [[nodiscard]] const json* entry(const char* name, std::size_t i) const {
+    const auto list = result_.find(name);
+    return list != result_.end() && list->is_array() && list->size() == size_ ? &(*list)[i] : nullptr;
   }
   void fail(std::string message) { errors_->add(place_, std::move(message)); }
 
@@ -131,54 +181,46 @@ class BenchResult {
   std::size_t size_ = 0;
 };
 
-// Gaps to the later tokens, their sum added to the first token's time.
-bool add_gaps(const json& gaps, MeasuredRequest& r, std::vector<std::int64_t>& pooled) {
-  if (!gaps.is_array()) return false;
+// The last token's time from the gaps between the chunks that came. Tokens may come together, in fewer chunks, and a
+// chunk may hold none; but no gap at all between several tokens is not measured.
+void add_gaps(const json& gaps, MeasuredRequest& r, MeasuredRun& run) {
+  const auto expected = static_cast<std::size_t>(r.output_tokens.count() - 1);
+  if (gaps.empty() && expected > 0) {
+    ++run.file.without_gaps;
+    return;
+  }
+  if (gaps.size() < expected) ++run.file.fewer_gaps;
+  if (gaps.size() > expected) ++run.file.more_gaps;
   double sum = 0;
   for (const json& gap : gaps) {
-    const auto seconds = seconds_of(gap);
-    if (!seconds) return false;
-    sum += *seconds;
-    if (sum > kLongestSeconds) return false;
-    pooled.push_back(to_time(*seconds).count());
+    sum += gap.get<double>();
+    run.gaps_ns.push_back(to_time(gap.get<double>()).count());
   }
   r.e2e = *r.ttft + to_time(sum);
-  return true;
 }
 
 }  // namespace
 
 void read_vllm_bench(const std::string& path, MeasuredRun& run, Diagnostics& errors) {
-  BenchResult result(path, errors);
-  const std::size_t size = result.size();
-  if (errors.empty()) {
-    result.tell_lists(run.file);
-    result.tell_client(run.file);
-  }
-  for (std::size_t i = 0; i < size; ++i) {
+  const BenchResult result(path, errors);
+  if (!errors.empty()) return;
+  result.tell_lists(run.file);
+  result.tell_client(run.file);
+  for (std::size_t i = 0; i < result.size(); ++i) {
     if (result.failed(i)) {
       ++run.file.failed;
       continue;
     }
-    if (result.at("output_lens", i) == 0) {
+    if (result.without_output(i)) {
       ++run.file.without_output;
       continue;
     }
-    const auto start = seconds_of(result.at("start_times", i), kLatestClock);
-    const auto in = tokens_of(result.at("input_lens", i));
-    const auto out = tokens_of(result.at("output_lens", i));
-    const auto ttft = seconds_of(result.at("ttfts", i));
-    if (!start) result.wrong("start_times", i, "seconds");
-    if (!in || *in == 0) result.wrong("input_lens", i, "a number of tokens");
-    if (!out) result.wrong("output_lens", i, "a number of tokens");
-    if (!ttft) result.wrong("ttfts", i, "seconds");
-    if (!start || !in || *in == 0 || !out || !ttft) continue;
     MeasuredRequest r;
-    r.arrival = to_time(*start);
-    r.prompt_tokens = Tokens(*in);
-    r.output_tokens = Tokens(*out);
-    r.ttft = to_time(*ttft);
-    if (!add_gaps(result.at("itls", i), r, run.gaps_ns)) result.wrong("itls", i, "a list of seconds");
+    r.arrival = to_time(result.at("start_times", i).get<double>());
+    r.prompt_tokens = Tokens(result.at("input_lens", i).get<std::int64_t>());
+    r.output_tokens = Tokens(result.at("output_lens", i).get<std::int64_t>());
+    r.ttft = to_time(result.at("ttfts", i).get<double>());
+    add_gaps(result.at("itls", i), r, run);
     run.requests.push_back(std::move(r));
   }
 }

@@ -19,10 +19,15 @@ class Pairs {
   void add(double measured_ns, double simulated_ns) {
     measured_.push_back(measured_ns);
     simulated_.push_back(simulated_ns);
-    if (measured_ns > 0) error_ += std::abs(simulated_ns / measured_ns - 1);
+    if (measured_ns > 0) {
+      error_ += std::abs(simulated_ns / measured_ns - 1);
+    } else {
+      ++times_.measured_zero;
+    }
   }
   [[nodiscard]] ComparedTimes compared() {
-    if (!measured_.empty()) times_.per_request_error = error_ / static_cast<double>(measured_.size());
+    const std::int64_t told = static_cast<std::int64_t>(measured_.size()) - times_.measured_zero;
+    if (told > 0) times_.per_request_error = error_ / static_cast<double>(told);
     times_.measured = metrics::distribution_of(measured_);
     times_.simulated = metrics::distribution_of(simulated_);
     return std::move(times_);
@@ -64,7 +69,7 @@ std::vector<ComparedFigure> compare_figures(const MeasuredRun& run, const metric
     tokens += r.output_tokens.count();
   }
   const Seconds makespan = to_seconds(end);
-  if (makespan == 0) return {};
+  if (makespan == 0) return {{"makespan_s", makespan, summary.makespan_s}};
   return {{"makespan_s", makespan, summary.makespan_s},
           {"requests_per_s", static_cast<double>(run.requests.size()) / makespan, summary.requests_per_s},
           {"output_tokens_per_s", static_cast<double>(tokens) / makespan, summary.output_tokens_per_s}};
@@ -116,11 +121,28 @@ Validation compare_with_measured(const MeasuredRun& run, const serving::RunResul
   v.times = compare_times(run, records, first, last, v.compared);
   if (!run.gaps_ns.empty()) {
     std::vector<std::int64_t> gaps = run.gaps_ns;
-    v.times.insert(v.times.end() - 1, {"itl", metrics::distribution_of(gaps), result.summary.itl, std::nullopt});
+    v.times.insert(v.times.end() - 1, {"itl", metrics::distribution_of(gaps), result.summary.itl, std::nullopt, 0});
   }
   v.figures = compare_figures(run, result.summary);
   v.summary = result.summary;
   return v;
+}
+
+std::vector<std::string> measured_as_zero(const Validation& validation) {
+  std::vector<std::string> names;
+  for (const ComparedTimes& t : validation.times) {
+    const auto add = [&](const char* statistic, std::optional<double> measured) {
+      if (measured && *measured <= 0) names.push_back(t.name + "_" + statistic);
+    };
+    add("mean", t.measured.mean_s);
+    add("p50", t.measured.p50_s);
+    add("p90", t.measured.p90_s);
+    add("p99", t.measured.p99_s);
+    if (t.measured_zero > 0 && !t.per_request_error) names.push_back(t.name + "_per_request");
+  }
+  if (!validation.figures.empty() && validation.figures.front().measured <= 0)
+    names.insert(names.end(), {"makespan", "requests_per_s", "output_tokens_per_s"});
+  return names;
 }
 
 std::vector<SignedError> errors_of(const Validation& validation) {
@@ -137,6 +159,7 @@ std::vector<SignedError> errors_of(const Validation& validation) {
     if (t.per_request_error) errors.push_back({t.name + "_per_request", *t.per_request_error});
   }
   for (const ComparedFigure& f : validation.figures) {
+    if (f.measured <= 0) continue;
     std::string name = f.name;
     if (name == "makespan_s") name = "makespan";
     errors.push_back({std::move(name), f.simulated / f.measured - 1});

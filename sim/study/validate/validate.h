@@ -26,11 +26,13 @@ struct ComparedTimes {
   metrics::Distribution measured;
   metrics::Distribution simulated;
   // Mean of |simulated / measured - 1| over the requests; none where they cannot be paired (itl) or none was measured.
+  // Requests measured as 0 have no such error: they are counted, and are not in the mean.
   std::optional<double> per_request_error;
+  std::int64_t measured_zero = 0;
 };
 
 struct ComparedFigure {
-  std::string name;  // "makespan_s", "requests_per_s", "output_tokens_per_s"
+  std::string name;  // "makespan_s", "requests_per_s", "output_tokens_per_s"; no rates if the makespan is 0
   double measured = 0;
   double simulated = 0;
 };
@@ -54,6 +56,8 @@ struct SignedError {
   double share = 0;  // simulated / measured - 1; of per_request the mean of absolute errors
 };
 [[nodiscard]] std::vector<SignedError> errors_of(const Validation& validation);
+// Figures that are on both sides and have no error, since the measured time is 0.
+[[nodiscard]] std::vector<std::string> measured_as_zero(const Validation& validation);
 // The names that a validation against these requests can have, known before anything is simulated. Empty: not one of
 // them has a measured time.
 [[nodiscard]] std::vector<std::string> figure_names(const MeasuredRun& run);

@@ -44,6 +44,8 @@ void add_times(TextTable& table, const ComparedTimes& t) {
   if (t.per_request_error) {
     table.add({fmt::format("  {} of each request", upper(t.name)), "", "", "",
                fmt::format("{:.1f} % MAPE", 100 * *t.per_request_error)});
+  } else if (t.measured_zero > 0) {
+    table.add({fmt::format("  {} of each request", upper(t.name)), "", "", "", "-"});
   }
 }
 
@@ -124,6 +126,10 @@ ordered_json measured_json(const Validation& v) {
   j["untimed"] = file.untimed;
   j["out_of_order"] = file.out_of_order;
   j["other_tpot"] = file.other_tpot;
+  j["without_gaps"] = file.without_gaps;
+  j["fewer_gaps"] = file.fewer_gaps;
+  j["more_gaps"] = file.more_gaps;
+  j["long_prefix"] = file.long_prefix;
   ordered_json& client = j["client"] = ordered_json::object();
   for (const auto& [key, value] : file.client) client[key] = value;
   j["read"] = file.read;
@@ -182,6 +188,10 @@ std::string print_measured_file(const MeasuredFile& file) {
         fmt::format("with a tpot_s more than {:g} % and {:g} ms from (e2e_s - ttft_s) / (output_tokens - 1): "
                     "the latter is taken there",
                     100 * kTpotShare, kTpotNs / 1e6));
+  count(file.without_gaps, "of several tokens and without itls: their E2E and TPOT are not known");
+  count(file.fewer_gaps, "with fewer itls than output_lens - 1: tokens that came together");
+  count(file.more_gaps, "with more itls than output_lens - 1: chunks without a token");
+  count(file.long_prefix, "with more prefix_tokens than prompt_tokens: all of the prompt is taken as the prefix");
   std::vector<std::string> client;
   client.reserve(file.client.size());
   for (const auto& [key, value] : file.client) client.push_back(fmt::format("{} {}", key, value));
@@ -211,14 +221,19 @@ std::string print_validation(const Validation& v) {
   for (const ComparedFigure& f : v.figures) {
     const auto [name, unit] = name_and_unit(f.name);
     table.add({"  " + name, unit, report::significant(f.measured), report::significant(f.simulated),
-               report::error_text(f.simulated / f.measured - 1)});
+               f.measured > 0 ? report::error_text(f.simulated / f.measured - 1) : "-"});
   }
   text += table.text();
   text += "\nerror: simulated / measured - 1. MAPE: mean over the requests of the absolute error of each.\n";
+  for (const ComparedTimes& t : v.times) {
+    if (t.measured_zero > 0)
+      text += fmt::format("{} of {} requests is measured as 0: no error of theirs is told, nor is it in the MAPE\n",
+                          upper(t.name), report::count_text(t.measured_zero));
+  }
   text +=
       "TTFT from arrival to first token, TPOT (last - first token) / (outputs - 1) a request, E2E to the last token";
   text += v.times.size() > 3 ? ",\nITL every gap between tokens.\n" : ".\n";
-  if (v.figures.empty()) text += "makespan and throughput need e2e_s of every request\n";
+  if (v.figures.empty()) text += "makespan and throughput need the E2E of every request\n";
   if (v.summary.preemptions > 0)
     text += fmt::format("simulated preemptions: {}\n", report::count_text(v.summary.preemptions));
   text += '\n';
@@ -254,6 +269,7 @@ ordered_json validation_json(const Validation& v) {
   for (const ComparedFigure& f : v.figures) figures[f.name] = {{"measured", f.measured}, {"simulated", f.simulated}};
   ordered_json& errors = j["error_pct"] = ordered_json::object();
   for (const SignedError& e : errors_of(v)) errors[e.name] = 100 * e.share;
+  for (const std::string& name : measured_as_zero(v)) errors[name] = nullptr;
   j["simulated"] = {
       {"rejected", v.summary.rejected},
       {"timed_out", v.summary.timed_out},
