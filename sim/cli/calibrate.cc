@@ -14,9 +14,9 @@
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
 #include "sim/cli/out_folder.h"
-#include "sim/scenario/load.h"
 #include "sim/serving/names.h"
 #include "sim/study/calibrate/calibrate.h"
+#include "sim/study/validate/simulated_engine.h"
 
 namespace blockyard::cli {
 namespace {
@@ -94,8 +94,7 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   wrong.throw_if_any();
 
   const std::filesystem::path configs = config_folder();
-  const scenario::Document scenario =
-      scenario::load(scenario_file, serving::scenario_schema(configs), options.values_of("set"));
+  const scenario::Document scenario = study::load_engine(scenario_file, configs, options.values_of("set"));
   if (how.fit.empty()) how.fit = constants_of(usual_constants(scenario), options.place(), wrong);
   Paths inputs = inputs_of(scenario_file, scenario);
   inputs.emplace_back(*file);

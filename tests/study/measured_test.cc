@@ -139,7 +139,7 @@ TEST_CASE("gaps between chunks are not gaps between tokens: fewer, more and none
   CHECK(run.file.fewer_gaps == 1);
   CHECK(run.file.more_gaps == 1);
   CHECK(run.file.without_gaps == 1);
-  for (const std::size_t i : {0, 1, 3}) {
+  for (const std::size_t i : {0U, 1U, 3U}) {
     CHECK(*run.requests[i].e2e == SimTime(800'000'000));
     CHECK(*run.requests[i].tpot_ns == Approx(1e8));
   }
