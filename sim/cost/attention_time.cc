@@ -170,16 +170,23 @@ Seconds AttentionTime::decode(const Group& g, const StepWork& work) const {
   const auto sequences = static_cast<double>(work.decode_sequences);
   double kv_tokens = static_cast<double>(work.decode_kv_tokens);
   if (g.window > 0) kv_tokens = std::min(kv_tokens, sequences * g.window);
-  const double bytes = kv_tokens * g.kv_bytes_per_token * (beside_chunk ? g.mixed_decode_bytes : 1);
+  const double bytes_once = kv_tokens * g.kv_bytes_per_token;
+  const double bytes = beside_chunk ? bytes_once * g.mixed_decode_bytes : bytes_once;
   const double flops = g.decode_flops_per_pair * kv_tokens;
   if (form_ == AttentionForm::as_gemm) return roofline_.kernel(flops, bytes);
   if (g.latent) return std::max(bytes * decode_s_per_byte_, flops * prefill_s_per_flop_) + decode_overhead_s_;
   const Seconds reading = bytes * decode_s_per_byte_;
-  const bool whole = beside_chunk || g.whole_streams;
-  if (g.stream_s_per_token == 0 || !(whole || fills_gpu(g, work.decode_sequences))) return reading + decode_overhead_s_;
-  const double heads = static_cast<double>(beside_chunk ? g.query_heads : g.kv_heads);
-  return by_streams(g, {sequences, heads, kv_tokens, g.reach(static_cast<double>(work.decode_longest))}, reading) +
-         (whole ? whole_overhead_s_ : decode_overhead_s_);
+  if (g.stream_s_per_token == 0) return reading + decode_overhead_s_;
+  const double longest = g.reach(static_cast<double>(work.decode_longest));
+  Seconds seconds = reading;
+  if (g.whole_streams || fills_gpu(g, work.decode_sequences)) {
+    const Streams streams{sequences, static_cast<double>(g.kv_heads), kv_tokens, longest};
+    seconds = by_streams(g, streams, bytes_once * decode_s_per_byte_);
+  }
+  if (!beside_chunk) return seconds + (g.whole_streams ? whole_overhead_s_ : decode_overhead_s_);
+  // More streams share the tail better, but a chunk makes no step shorter.
+  const Streams streams{sequences, static_cast<double>(g.query_heads), kv_tokens, longest};
+  return std::max(seconds, by_streams(g, streams, reading)) + whole_overhead_s_;
 }
 
 bool AttentionTime::fills_gpu(const Group& g, std::int64_t sequences) const {

@@ -207,13 +207,11 @@ Seconds LayerTime::projections(const LayerClass& layer, double tokens) const {
 
 // Evenly routed.
 double LayerTime::expert_rows(const Mlp& m, double tokens) const {
-  const double share = expert_parallel_ ? 1 / real(tp_ * replicas_) : 1;
-  return share * tokens * real(m.experts_per_token);
+  return expert_share() * tokens * real(m.experts_per_token);
 }
 
 void LayerTime::add_experts(Seconds& seconds, const Mlp& m, double tokens) const {
-  const double share = expert_parallel_ ? 1 / real(tp_ * replicas_) : 1;
-  const double touched = share * distinct_experts(tokens, m.experts_per_token, m.experts);
+  const double touched = expert_share() * distinct_experts(tokens, m.experts_per_token, m.experts);
   const double rows = expert_rows(m, tokens);
   seconds += gemm(Matrices::experts, touched, rows, m.up, m.hidden);
   seconds += gemm(Matrices::experts, touched, rows, m.hidden, m.intermediate);
@@ -242,9 +240,8 @@ Seconds LayerTime::elementwise(const LayerClass& layer, double tokens) const {
   for (const Mixer& mixer : layer.mixers) rotary += 2 * tokens * mixer.rotated;
   double activation = 0;
   for (const Mlp& m : layer.mlps) {
-    double rows = m.experts == 0 ? tokens : tokens * real(m.experts_per_token);
-    if (m.experts > 0 && expert_parallel_) rows /= real(tp_);
-    if (m.experts > 0 && replicas_ > 1) rows = 0;  // routed() has them
+    // Of replicas routed() has those of the experts.
+    const double rows = m.experts == 0 ? tokens : replicas_ > 1 ? 0 : expert_rows(m, tokens);
     activation += rows * (m.up + m.intermediate) + tokens * (m.shared_up + m.shared_intermediate);
   }
   const double parts = layer.parts();

@@ -85,10 +85,12 @@ class LayerTime {
   [[nodiscard]] Seconds mlp(const Mlp& mlp, double tokens) const;
   [[nodiscard]] Seconds elementwise(const LayerClass& layer, double tokens) const;
   [[nodiscard]] Seconds collectives(const LayerClass& layer, double tokens) const;
-  // A GEMM over matrices of the checkpoint, in their format.
+  // The part of the experts, and of the rows that are routed, that a GPU has.
+  [[nodiscard]] double expert_share() const { return expert_parallel_ ? 1 / static_cast<double>(tp_ * replicas_) : 1; }
+  [[nodiscard]] double expert_rows(const Mlp& mlp, double tokens) const;
   // The routed experts' GEMMs, added one by one.
   void add_experts(Seconds& seconds, const Mlp& mlp, double tokens) const;
-  [[nodiscard]] double expert_rows(const Mlp& mlp, double tokens) const;
+  // A GEMM over matrices of the checkpoint, in their format.
   [[nodiscard]] Seconds gemm(model::Matrices matrices, double groups, double rows, double n, double k) const;
 
   GemmRoofline roofline_;             // 16-bit: router, output head

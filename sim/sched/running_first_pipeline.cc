@@ -19,6 +19,7 @@ void RunningFirst::send_batch() {
   ready().set_under_way(true);
   const auto unused =
       std::ranges::find_if(cohorts_, [](const Cohort& cohort) { return !cohort.under_way() && cohort.size() == 0; });
+  CHECK_LAW(unused != cohorts_.end(), "all {} cohorts are in use with {} batches under way", cohorts_.size(), sent_);
   make_ready(unused->id());
 }
 
@@ -48,6 +49,7 @@ void RunningFirst::make_ready(CohortId cohort) {
 void RunningFirst::plan_by_itself(SequenceId id, const Cohort& cohort) {
   Sequence& s = table_[id];
   const auto batch = std::ranges::find_if(under_way_, [&](const UnderWay& sent) { return sent.cohort == cohort.id(); });
+  CHECK_LAW(batch != under_way_.end(), "no batch of cohort {} is under way", index_of(cohort.id()));
   Planned planned{id, Tokens(1), PlanEntry::Kind::running, Tokens(0)};
   planned.upto = s.computed;
   planned.preemptions = s.preemptions;

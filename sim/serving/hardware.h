@@ -26,12 +26,13 @@ struct GpuEntry {
 // What the scenario's key `path` names: an entry's name, a path to a file like one, or (models) a Hugging Face
 // config.json. Throws InputError with everything that is wrong in the file.
 [[nodiscard]] model::ModelSpec load_model(const scenario::Document& scenario, const std::filesystem::path& configs);
-// The constants of a run: the GPU's own, those of the file that cost.calibration names, and what the section `cost`
-// says itself, each before the one before it.
+// What is run, beside the GPU: constants fitted to another say so.
 struct Server {
   std::string model;
   std::int64_t gpus = 1;
 };
+// The constants of a run: the GPU's own, those of the file that cost.calibration names, and what the section `cost`
+// says itself, each before the one before it.
 [[nodiscard]] cost::Constants load_constants(const scenario::Document& scenario, const GpuEntry& gpu,
                                              const Server& server);
 // An entry of configs/models, or a Hugging Face config.json.

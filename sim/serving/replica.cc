@@ -127,41 +127,51 @@ bool Replica::drop_unseen(RequestId id) {
 }
 
 SimTime Replica::start_step(SimTime now) {
+  plan_step(now);
+  take(now, lasts_by_itself(now));
+  return step_end_;
+}
+
+void Replica::plan_step(SimTime now) {
   now_ = now;
   collector_->advance(now);
   memory_->advance(now);
-  SimTime lasts;
+  const bool plain = scheduler_->plain_step(plain_batch_);
+  const sched::Batch& batch = plain ? plain_batch_ : scheduler_->schedule(now);
+  in_flight_ = plain ? InFlight::plain_step : InFlight::step;
+  planned_.batch = &batch;
+  planned_.held = plain ? SimTime(0) : std::max(SimTime(0), batch.held_until - now);
+  planned_.computing = duration(batch, planned_.work);
+  planned_.copying = memory_time();
   idle_ = false;
-  if (scheduler_->plain_step(plain_batch_)) {
-    in_flight_ = InFlight::plain_step;
-    const cost::StepTime computing = duration(plain_batch_);
-    lasts = computing.total + memory_time();
-    charge(now, plain_batch_, computing, lasts);
-  } else {
-    const sched::Batch& batch = scheduler_->schedule(now);
-    in_flight_ = InFlight::step;
-    const SimTime held = std::max(SimTime(0), batch.held_until - now);
-    const cost::StepTime computing = duration(batch);
-    // An engine with nothing to compute waits for the copy alone.
-    const SimTime copying = memory_time();
-    lasts = (batch.empty() ? std::max(held, computing.total) : held + computing.total) + copying;
-    idle_ = batch.empty() && scheduler_->running() == 0 && held == SimTime(0) && copying == SimTime(0);
-    if (idle_) {
-      lasts = as_one(lasts, now);
-    } else {
-      steps_as_one_ = 1;
+}
+
+// An engine with nothing to compute waits for the copy alone.
+SimTime Replica::lasts_by_itself(SimTime now) {
+  const Planned& p = planned_;
+  const bool empty = p.batch->empty();
+  const SimTime lasts = (empty ? std::max(p.held, p.computing.total) : p.held + p.computing.total) + p.copying;
+  idle_ = empty && scheduler_->running() == 0 && held_up() == SimTime(0);
+  if (idle_) return as_one(lasts, now);
+  steps_as_one_ = 1;
+  return lasts;
+}
+
+void Replica::take(SimTime now, SimTime lasts) {
+  step_start_ = now;
+  step_end_ = now + lasts;
+  if (in_flight_ != InFlight::others_step) {
+    const sched::Batch& batch = *planned_.batch;
+    if (planned_.held > SimTime(0)) collector_->waits_on_link(number_, now, now + planned_.held);
+    charge(now, batch, planned_.computing, lasts);
+    if (in_flight_ == InFlight::step) {
+      record_batch(now, batch);
+      charge_parts(batch, planned_.computing);
     }
-    if (held > SimTime(0)) collector_->waits_on_link(number_, now, now + held);
-    charge(now, batch, computing, lasts);
-    record_batch(now, batch);
-    charge_parts(batch, computing);
+    ++steps_started_;
   }
   tell_state();
   if (options_.tells_load) planned_waiting_ = scheduler_->waiting();
-  ++steps_started_;
-  step_start_ = now;
-  step_end_ = now + lasts;
-  return step_end_;
 }
 
 void Replica::end_step(SimTime now) {
@@ -310,10 +320,12 @@ SimTime Replica::memory_time() {
   return time;
 }
 
-cost::StepTime Replica::duration(const sched::Batch& batch) {
+cost::StepTime Replica::duration(const sched::Batch& batch, cost::StepWork& work) {
+  work = {};
   if (batch.empty()) return {cost_->empty_step(), SimTime(0), SimTime(0)};
   if (memory_->recomputes_context()) return recomputed_duration(batch);
-  return cost_->step_time(work_of(batch));
+  work = work_of(batch);
+  return cost_->step_time(work);
 }
 
 cost::StepWork Replica::work_of(const sched::Batch& batch) const {

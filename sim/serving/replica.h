@@ -12,7 +12,7 @@
 // stages.
 //
 // Replicas that share experts take their steps together (cluster.h): then the caller ends and begins them, by plan()
-// and go(), with the time that all of them take. One that has nobody to serve takes a step that computes for no one
+// and take(), with the time that all of them take. One that has nobody to serve takes a step that computes for no one
 // here.
 //
 // Without progress for `no_progress_limit` steps the run is stuck, unless a client's patience or a request that may
@@ -84,7 +84,7 @@ class Replica {
   void end(SimTime now);
   [[nodiscard]] bool wants_to_step() const { return stuck_.empty() && anybody(); }
   // What it will compute: nothing if it has nobody, or can do nothing.
-  [[nodiscard]] cost::StepWork plan(SimTime now, bool helped);
+  [[nodiscard]] const cost::StepWork& plan(SimTime now, bool helped);
   // How long it is held up before it can begin.
   [[nodiscard]] SimTime held_up() const { return planned_.held + planned_.copying; }
   void take(SimTime now, SimTime lasts);
@@ -117,10 +117,10 @@ class Replica {
   [[nodiscard]] const std::string& stuck() const { return stuck_; }
 
  private:
-  // others_step: with others that have something to compute, for whom this one does its part.
   // Leaves room for the longest step before 64 bits of nanoseconds run out, at 292 years.
   static constexpr SimTime kLongestRun = SimTime(250LL * 365 * 86400 * kNanosecondsPerSecond);
 
+  // others_step: with others that have something to compute, for whom this one does its part.
   enum class InFlight { nothing, plain_step, step, others_step };
 
   // A step that is about to begin.
@@ -129,6 +129,7 @@ class Replica {
     SimTime held;     // by copies, before it begins
     SimTime copying;  // by what memory had to do
     cost::StepTime computing;
+    cost::StepWork work;
   };
 
   struct Arrival {
@@ -155,7 +156,7 @@ class Replica {
   [[nodiscard]] bool anybody() const { return scheduler_->running() > 0 || scheduler_->waiting() > 0; }
   SimTime send_batches(SimTime now);
   bool send_batch(SimTime now);
-  [[nodiscard]] SimTime enter_pipeline(UnderWay& sent, const sched::Batch& batch, const cost::StepTime& computing);
+  [[nodiscard]] SimTime enter_pipeline(UnderWay& sent, const sched::Batch& batch);
   void receive_batch(SimTime now);
   [[nodiscard]] cost::StepWork work_of(const sched::Batch& batch) const;
   void end_step(SimTime now);
@@ -172,6 +173,9 @@ class Replica {
   void hand_over_arrivals();
   bool drop_unseen(RequestId id);
   SimTime start_step(SimTime now);
+  void plan_step(SimTime now);
+  // How long the planned step takes, of a replica that waits for no others.
+  [[nodiscard]] SimTime lasts_by_itself(SimTime now);
   void charge(SimTime now, const sched::Batch& batch, const cost::StepTime& computing, SimTime lasts);
   void record_batch(SimTime now, const sched::Batch& batch);
   void charge_parts(const sched::Batch& batch, const cost::StepTime& computing);
@@ -191,7 +195,8 @@ class Replica {
     }
   }
   void record_outcome(SimTime now, SimTime began, const sched::StepOutcome& outcome);
-  [[nodiscard]] cost::StepTime duration(const sched::Batch& batch);
+  // `work`: what the batch computes; nothing where contexts are computed again.
+  [[nodiscard]] cost::StepTime duration(const sched::Batch& batch, cost::StepWork& work);
   [[nodiscard]] cost::StepTime recomputed_duration(const sched::Batch& batch);
   [[nodiscard]] SimTime alone(std::span<const sched::Chunk> chunks);
   void record_swaps(SimTime now, const sched::Batch& batch);

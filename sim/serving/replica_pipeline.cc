@@ -39,14 +39,15 @@ bool Replica::send_batch(SimTime now) {
   sent.computes = sent.sends = SimTime(0);
   sent.parts.clear();
   sent.cohort.reset();
-  const cost::StepTime computing = duration(batch);
-  sent.end = enter_pipeline(sent, batch, computing);
+  sent.end = enter_pipeline(sent, batch);
   ++batches_;
   ++steps_started_;
   return !batch.empty();
 }
 
-SimTime Replica::enter_pipeline(UnderWay& sent, const sched::Batch& batch, const cost::StepTime& computing) {
+SimTime Replica::enter_pipeline(UnderWay& sent, const sched::Batch& batch) {
+  cost::StepWork work;
+  const cost::StepTime computing = duration(batch, work);
   const SimTime copying = memory_time();
   if (batch.empty()) {
     idle_ = scheduler_->running() == 0 && copying == SimTime(0);
@@ -54,7 +55,7 @@ SimTime Replica::enter_pipeline(UnderWay& sent, const sched::Batch& batch, const
   }
   idle_ = false;
   steps_as_one_ = 1;
-  cost_->stage_passes(work_of(batch), passes_);
+  cost_->stage_passes(work, passes_);
   for (const cost::StagePass& pass : passes_) {
     sent.computes += pass.computes;
     sent.sends += pass.sends;

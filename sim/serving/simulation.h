@@ -100,9 +100,9 @@ class Simulation {
   struct TimeUp {};
   using Payload = std::variant<Arrival, StepEnd, Abandon, ClientActs, Publish, TimeUp>;
   // At one instant arrivals come first, and a client whose patience ends as its first token comes stays.
-  static constexpr std::uint32_t kArrivalRank = 0;  // of what clients do, too
-  static constexpr std::uint32_t kStepRank = 1;     // of replica 0; the others follow in their order
-  static constexpr std::uint32_t kAbandonRank = 1U << 20;
+  static constexpr std::uint32_t kArrivalRank = 0;         // of what clients do, too
+  static constexpr std::uint32_t kStepRank = 1;            // of replica 0; the others follow in their order
+  static constexpr std::uint32_t kAbandonRank = 1U << 20;  // behind every replica's
   static constexpr std::uint32_t kPublishRank = kAbandonRank + 1;
   static constexpr std::uint32_t kTimeUpRank = kPublishRank + 1;
 

@@ -1,7 +1,12 @@
 #include "sim/cost/kernels.h"
 
+#include <rapidcheck.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "sim/cost/attention_time.h"
 #include "sim/cost/cuda_graphs.h"
@@ -185,24 +190,65 @@ TEST_CASE("FlashAttention-2 lets the longest of a batch go on alone where the ba
   CHECK(layer(0, 108, 162'000, 1'800) == Approx(162'000 * 4096 / bandwidth));
 }
 
-TEST_CASE("a chunk never makes the decodes beside it so much cheaper that the step is shorter") {
+// Two query heads a KV head: 176 streams, all at once, or 352 beside a chunk, whose tail is shorter; and overheads far
+// apart.
+TEST_CASE("a chunk takes nothing off the decodes beside it") {
+  model::ModelSpec spec = model::llama_2_7b();
+  spec.num_key_value_heads = 16;
   CalibratedGpu g = a100();
-  for (const auto& [decode_us, prefill_us] : {std::pair{100.0, 1.0}, {1.0, 100.0}, {19.2, 12.0}, {0.0, 0.0}}) {
+  for (const auto& [decode_us, prefill_us] : {std::pair{19.2, 12.0}, {100.0, 1.0}, {1.0, 100.0}, {0.0, 0.0}}) {
     g.calibration.decode_overhead_s = decode_us * 1e-6;
     g.calibration.prefill_overhead_s = prefill_us * 1e-6;
-    for (const model::ModelSpec& spec : {model::llama_3_8b(), model::llama_2_7b()}) {
-      const AttentionTime attention(spec, g.gpu, g.calibration, 1, model::ElementType::bf16);
-      for (const std::int64_t sequences : {1, 8, 40}) {
-        StepWork work;
-        work.decode_sequences = sequences;
-        work.decode_kv_tokens = sequences * 1'000;
-        work.decode_longest = 1'000;
-        const Seconds alone = attention.seconds(work);
-        work.prefill_sequences = work.prefill_tokens = work.prefill_kv_tokens = 1;
-        CHECK(attention.seconds(work) >= alone);
-      }
+    const AttentionTime attention(spec, g.gpu, g.calibration, 1, model::ElementType::bf16);
+    for (const std::int64_t longest : {20'000, 60'000}) {
+      StepWork work;
+      work.decode_sequences = 11;
+      work.decode_kv_tokens = 10 * 20'000 + longest;
+      work.decode_longest = longest;
+      const Seconds alone = attention.seconds(work);
+      work.prefill_sequences = work.prefill_tokens = work.prefill_kv_tokens = 1;
+      CHECK(attention.seconds(work) >= alone);
     }
   }
+}
+
+// On FlashAttention-2, where streams go by themselves: grouped by 1, 2 and 4, batches of unlike lengths, any overheads.
+TEST_CASE("fewer decode tokens, fewer decodes or no chunk beside them never take longer") {
+  CHECK(rc::check([] {
+    CalibratedGpu g = *rc::gen::elementOf(std::vector{a100(), rtx_4090(), rtx_pro_6000()});
+    g.calibration.decode_overhead_s = *rc::gen::inRange(0, 100) * 1e-6;
+    g.calibration.prefill_overhead_s = *rc::gen::inRange(0, 100) * 1e-6;
+    model::ModelSpec spec = model::llama_2_7b();
+    spec.num_key_value_heads = spec.num_attention_heads / *rc::gen::element(1, 2, 4);
+    const AttentionTime attention(spec, g.gpu, g.calibration, 1, model::ElementType::bf16, *rc::gen::element(0, 512));
+    const auto most = *rc::gen::element<std::int64_t>(300, 3'000, 30'000);
+    std::vector<std::int64_t> contexts = *rc::gen::container<std::vector<std::int64_t>>(
+        static_cast<std::size_t>(*rc::gen::inRange(1, 60)), rc::gen::inRange<std::int64_t>(most / 2, most));
+    contexts.push_back(*rc::gen::inRange<std::int64_t>(1, 4 * most));
+    const auto seconds = [&](const std::vector<std::int64_t>& of, std::int64_t chunk) {
+      StepWork work;
+      work.decode_sequences = std::ssize(of);
+      work.decode_kv_tokens = std::accumulate(of.begin(), of.end(), std::int64_t{0});
+      work.decode_longest = of.empty() ? 0 : *std::ranges::max_element(of);
+      if (chunk > 0) {
+        work.prefill_sequences = 1;
+        work.prefill_tokens = work.prefill_kv_tokens = chunk;
+        work.prefill_pairs = attention.pairs(chunk, 0);
+      }
+      return attention.seconds(work);
+    };
+    constexpr double kRounding = 1e-12;  // relative
+    const std::int64_t chunk = *rc::gen::element<std::int64_t>(0, 1, 300);
+    const Seconds all = seconds(contexts, chunk);
+    RC_ASSERT(seconds(contexts, 0) <= all * (1 + kRounding));
+    const auto at = static_cast<std::size_t>(*rc::gen::inRange<std::int64_t>(0, std::ssize(contexts)));
+    std::vector<std::int64_t> less = contexts;
+    less[at] = *rc::gen::inRange<std::int64_t>(1, less[at] + 1);
+    RC_ASSERT(seconds(less, chunk) <= all * (1 + kRounding));
+    std::vector<std::int64_t> fewer = contexts;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
+    RC_ASSERT(seconds(fewer, chunk) <= all * (1 + kRounding));
+  }));
 }
 
 TEST_CASE("streams too few for the bandwidth go at their own rate, as many at once as shared memory holds") {

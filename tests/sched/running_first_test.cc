@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/sched/random_engine.h"
+#include "tests/sched/same_step.h"
 
 using namespace blockyard;
 using namespace blockyard::sched;
@@ -20,15 +21,6 @@ std::vector<std::int64_t> all_gaps(const StepOutcome& outcome, SimTime duration)
   std::sort(gaps.begin(), gaps.end());
   return gaps;
 }
-
-template <class T>
-std::vector<std::int64_t> numbers(const std::vector<T>& list, std::int64_t (*key)(const T&)) {
-  std::vector<std::int64_t> out;
-  for (const T& x : list) out.push_back(key(x));
-  return out;
-}
-
-std::int64_t id_of(const RequestId& id) { return static_cast<std::int64_t>(id); }
 
 constexpr SimTime kStep(10);
 constexpr std::int64_t kMaxSteps = 6000;
@@ -64,22 +56,7 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
       const bool idle = walk.scheduler->running() == 0;
       const Batch& a = is_plain ? plain : fast.scheduler->schedule(now);
       const Batch& b = walk.scheduler->schedule(now);
-      RC_ASSERT(a.decodes == b.decodes);
-      RC_ASSERT(a.decode_context == b.decode_context);
-      RC_ASSERT(a.decode_context_squares == b.decode_context_squares);
-      RC_ASSERT(a.decode_longest == b.decode_longest);
-      RC_ASSERT(a.sampled == b.sampled);
-      RC_ASSERT(a.chunks.size() == b.chunks.size());
-      for (std::size_t i = 0; i < a.chunks.size(); ++i) {
-        RC_ASSERT(a.chunks[i].fresh == b.chunks[i].fresh);
-        RC_ASSERT(a.chunks[i].context == b.chunks[i].context);
-        RC_ASSERT(a.chunks[i].request == b.chunks[i].request);
-        RC_ASSERT(a.chunks[i].last == b.chunks[i].last);
-      }
-      RC_ASSERT(a.admitted == b.admitted);
-      RC_ASSERT(a.resumed == b.resumed);
-      RC_ASSERT(a.preempted == b.preempted);
-      RC_ASSERT(a.skipped == b.skipped);
+      same_batch(a, b);
       if (walk.scheduler->waiting() > 0) {
         RC_ASSERT(a.head == b.head);
         RC_ASSERT(a.head_waits_for == b.head_waits_for);
@@ -105,7 +82,6 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
       RC_ASSERT(fast.scheduler->host_used() == walk.scheduler->host_used());
       RC_ASSERT(walk.scheduler->host_used() <= scenario.host_blocks);
       RC_ASSERT(fast.scheduler->swapped() == walk.scheduler->swapped());
-      RC_ASSERT(a.refused_although_free == b.refused_although_free);
       RC_ASSERT(fast.memory->partition().slots == walk.memory->partition().slots);
       RC_ASSERT(fast.scheduler->running() == walk.scheduler->running());
       RC_ASSERT(fast.scheduler->waiting() == walk.scheduler->waiting());
@@ -125,19 +101,8 @@ TEST_CASE("the path on sums takes the decisions of the walk") {
                   std::vector<std::int64_t>(static_cast<std::size_t>(plain.decodes), kStep.count()));
       } else {
         const StepOutcome& x = fast.scheduler->complete(end);
-        RC_ASSERT(x.tokens == y.tokens);
-        RC_ASSERT(x.computed == y.computed);
-        RC_ASSERT(x.progress == y.progress);
+        same_outcome(x, y);
         RC_ASSERT(all_gaps(x, kStep) == all_gaps(y, kStep));
-        RC_ASSERT(x.first_tokens == y.first_tokens);
-        const auto finish_id = +[](const Finish& f) { return id_of(f.request); };
-        const auto stall = +[](const Restore& r) { return r.stall.count(); };
-        const auto again = +[](const Recompute& r) { return r.tokens.count(); };
-        RC_ASSERT(numbers(x.finished, finish_id) == numbers(y.finished, finish_id));
-        RC_ASSERT(numbers(x.restored, stall) == numbers(y.restored, stall));
-        const auto wait = +[](const Restore& r) { return r.waiting.count(); };
-        RC_ASSERT(numbers(x.restored, wait) == numbers(y.restored, wait));
-        RC_ASSERT(numbers(x.recomputed, again) == numbers(y.recomputed, again));
       }
       for (const Finish& f : y.finished) {
         const workload::Request& r = scenario.requests[index_of(f.request)].second;
