@@ -169,9 +169,14 @@ void Replica::take(SimTime now, SimTime lasts) {
       charge_parts(batch, planned_.computing);
     }
     ++steps_started_;
+    if (options_.step_taken) tell_step(now, step_end_, planned_.work);
   }
   tell_state();
   if (options_.tells_load) planned_waiting_ = scheduler_->waiting();
+}
+
+void Replica::tell_step(SimTime start, SimTime end, const cost::StepWork& work) const {
+  options_.step_taken({number_, start, end, work, scheduler_->waiting() > 0});
 }
 
 void Replica::end_step(SimTime now) {

@@ -47,6 +47,15 @@ struct MemoryTimes {
   Seconds unmapped_page_s = 0;
 };
 
+// A step as it was taken; in a pipeline a batch's way through all stages.
+struct StepTaken {
+  std::size_t replica = 0;
+  SimTime start;
+  SimTime end;
+  cost::StepWork work;          // nothing where contexts are computed again
+  bool leaves_someone = false;  // in the queue
+};
+
 struct ReplicaOptions {
   std::size_t number = 0;  // among replicas
   bool one_of_several = false;
@@ -62,6 +71,7 @@ struct ReplicaOptions {
   std::int64_t token_bytes = 0;         // KV of one token over all GPUs
   MemoryTimes memory_times;
   std::function<void(SimTime, const MemoryChange&)> memory_changed;  // is told of each change of the pool; may be empty
+  std::function<void(const StepTaken&)> step_taken;                  // is told of each step; may be empty
   std::int64_t no_progress_limit = 10000;                            // steps without progress after which the run stops
 };
 
@@ -169,6 +179,7 @@ class Replica {
     if (options_.tells_load) load_at_last_step_ = {planned_waiting_, scheduler_->running()};
   }
   void tell_state();
+  void tell_step(SimTime start, SimTime end, const cost::StepWork& work) const;
   void tell_memory();
   void hand_over_arrivals();
   bool drop_unseen(RequestId id);

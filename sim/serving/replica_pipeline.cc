@@ -67,7 +67,9 @@ SimTime Replica::enter_pipeline(UnderWay& sent, const sched::Batch& batch) {
   for (const RequestId id : batch.decoding) sent.parts.push_back({id, own - overhead, overhead});
   sent.cohort = batch.cohort;
   sent.of_cohort = {RequestId{}, own - overhead, overhead};
-  return pipeline_->enter(sent.start + copying, passes_);
+  const SimTime end = pipeline_->enter(sent.start + copying, passes_);
+  if (options_.step_taken) tell_step(sent.start, end, work);
+  return end;
 }
 
 void Replica::receive_batch(SimTime now) {

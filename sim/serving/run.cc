@@ -176,6 +176,7 @@ RunResult run(const scenario::Document& scenario, const std::filesystem::path& c
       control.memory_changed(now, change, piece);
     };
   }
+  a.replica.step_taken = control.step_taken;
   tell_copies(a, collector);
   const RunEnd end = simulate(a, collector, control);
 

@@ -25,6 +25,7 @@ struct RunControl {
   // Is told of each change of the pool, with the bytes of a piece of its partition. Asked for, the run walks every
   // step.
   std::function<void(SimTime, const MemoryChange&, Bytes piece)> memory_changed = {};
+  std::function<void(const StepTaken&)> step_taken = {};  // is told of each step of the run
 };
 
 struct RunResult {

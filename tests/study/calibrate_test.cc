@@ -134,6 +134,36 @@ TEST_CASE("constants that matter are found again in noisy measurements, whicheve
   CHECK(constant(c, "sampler_overhead").fitted.identified != Identified::yes);
 }
 
+TEST_CASE("constants that do nearly the same are told apart where the load varies, each as sure as it is said to be") {
+  const workload::TraceFolder folder;
+  const std::string truth =
+      folder.write("truth.yaml", "source: made up\nerror: none\nmemory_efficiency: 0.7\nhost_time: 2 ms\n");
+  RandomStream draws(3, "arrivals");
+  std::vector<MeasuredRequest> requests = some_requests(1000);
+  SimTime at;
+  for (MeasuredRequest& r : requests) {
+    r.arrival = at += SimTime(std::llround(draws.exponential(100e6)));
+    r.output_tokens = Tokens(std::llround(draws.lognormal(200, 0.8)) + 2);
+  }
+  const std::string gpu = "hardware.gpu=h100-80gb-sxm";
+  const std::string seats = "engine.max_num_seqs=256";
+  for (const double noise : {0.0, 0.03}) {
+    const MeasuredRun run = measured_on(engine_with({gpu, seats, "cost.calibration=" + truth}), requests, noise);
+    const Calibrated c =
+        calibrate(engine_with({gpu, seats}), kConfigs, run,
+                  {.fit = {"memory_efficiency", "host_time"}, .holdout = 0.25, .leave_out_first = 0, .go_on = {}});
+    INFO(print_calibration(c));
+    const FittedParameter& efficiency = constant(c, "memory_efficiency").fitted;
+    const FittedParameter& host = constant(c, "host_time").fitted;
+    REQUIRE(efficiency.identified == Identified::yes);
+    REQUIRE(host.identified == Identified::yes);
+    CHECK(std::abs(efficiency.value - 0.7) < 4 * efficiency.standard_error + 1e-3);
+    CHECK(std::abs(host.value - 2e-3) < 4 * host.standard_error + 1e-5);
+    CHECK(c.result.calibration.memory_efficiency == Approx(0.7).epsilon(0.1));
+    CHECK(c.runs < 60);
+  }
+}
+
 TEST_CASE("of two constants that do the same to these requests the one named first is fitted") {
   std::vector<MeasuredRequest> requests = some_requests(200);
   for (MeasuredRequest& r : requests)

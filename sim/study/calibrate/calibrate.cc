@@ -10,6 +10,7 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/serving/assemble.h"
+#include "sim/study/calibrate/time_slopes.h"
 
 namespace blockyard::study {
 namespace {
@@ -19,9 +20,20 @@ struct Group {
   std::vector<std::string> members;
 };
 
+// Of two that cannot be told apart the first is fitted: what whole kernels and the engine take before the fixed times
+// of kernels, of which kernel benchmarks tell more.
 std::vector<std::string> every_constant() {
-  std::vector<std::string> names;
-  for (const cost::ConstantDoc& doc : cost::constant_docs()) names.emplace_back(doc.name);
+  std::vector<std::string> names{"memory_efficiency",
+                                 "compute_efficiency",
+                                 "decode_memory_efficiency",
+                                 "prefill_compute_efficiency",
+                                 "host_time",
+                                 "host_sequence",
+                                 "host_rank",
+                                 "front_end"};
+  for (const cost::ConstantDoc& doc : cost::constant_docs()) {
+    if (std::ranges::find(names, doc.name) == names.end()) names.emplace_back(doc.name);
+  }
   return names;
 }
 
@@ -43,26 +55,23 @@ const cost::ConstantDoc& doc_of(const std::string& name) {
 
 struct Interrupted {};
 
-constexpr std::size_t kTimes = 3;  // TTFT, TPOT and E2E of each group of requests
-using Weights = std::array<double, kTimes>;
+constexpr double kDifference = 0.02;  // of a parameter's scale, over which its slopes are taken
 
-// How sure each of the three times is beside the surest: the inverse of its noise. Whether a request just meets a step
-// or misses it is a matter of chance, on the server as in the simulation, and its TTFT may be a step more or less.
-// Noise is what neighbours differ by (von Neumann, 1941), so that what is off everywhere does not count as such.
-Weights weights_of(const std::vector<double>& errors) {
-  constexpr double kLeast = 5e-3;  // no time is known better
-  Weights noise{};
-  for (std::size_t k = 0; k < kTimes; ++k) {
-    double sum = 0;
-    std::size_t pairs = 0;
-    for (std::size_t i = k; i + kTimes < errors.size(); i += kTimes, ++pairs)
-      sum += (errors[i + kTimes] - errors[i]) * (errors[i + kTimes] - errors[i]);
-    noise[k] = std::max(kLeast, pairs > 0 ? std::sqrt(sum / 2 / static_cast<double>(pairs)) : 0);
-  }
-  const double surest = std::ranges::min(noise);
-  Weights weights{};
-  for (std::size_t k = 0; k < kTimes; ++k) weights[k] = surest / noise[k];
-  return weights;
+constexpr std::size_t kTimes = 3;  // TTFT, TPOT and E2E of each group of requests
+// Of requests that came one after the other. Alone, one's TTFT jumps by a step as it just meets or misses a plan; of
+// too many the load no longer varies, by which constants are told apart.
+constexpr std::size_t kGroups = 200;
+constexpr std::size_t kFewestInAGroup = 5;
+constexpr std::size_t kMostInAGroup = 30;
+
+// Times are linear in a time, and in the inverse of a share of a peak: so the fit has it.
+double fit_value(cost::ConstantKind kind, double constant) {
+  return kind == cost::ConstantKind::share ? 1 / constant : constant;
+}
+
+// The constant once what the fit has for it moved by so much.
+double moved_constant(cost::ConstantKind kind, double constant, double by) {
+  return fit_value(kind, fit_value(kind, constant) + by);
 }
 
 class Trials {
@@ -82,18 +91,27 @@ class Trials {
     return constants;
   }
 
-  // Relative errors of the times of requests [first, last), group by group. One that was turned away has no time: it
-  // counts as one that took twice as long.
-  std::vector<double> residuals(const std::vector<double>& values, std::size_t first, std::size_t last) {
-    const serving::RunResult result = run(with(values));
-    constexpr std::size_t kGroups = 60;
-    constexpr std::size_t kFewestInAGroup = 5;
-    const std::size_t size = std::max(kFewestInAGroup, (last - first) / kGroups);
-    std::vector<double> errors;
-    for (std::size_t begin = first; begin < last; begin += size) {
-      add_group(result.collector.records(), begin, std::min(last, begin + size), errors);
+  // How far the times of requests [first, last) are off, group by group, and how they answer to the constants, by the
+  // unit of what the fit moves.
+  Evaluation evaluate(const std::vector<double>& values, const std::vector<double>& by, std::size_t first,
+                      std::size_t last) {
+    const cost::Constants at = with(values);
+    std::vector<TimeSlopes::Moved> moved;
+    for (std::size_t j = 0; j < by.size(); ++j) {
+      std::vector<double> there = values;
+      there[j] = moved_constant(doc_of(options_->fit[j]).kind, values[j], by[j]);
+      const cost::Constants constants = with(there);
+      moved.push_back({cost_with(constants), by[j], to_time(constants.front_end_s) - to_time(at.front_end_s)});
     }
-    return errors;
+    TimeSlopes slopes(cost_with(at), std::move(moved));
+    const serving::RunResult result = run(at, [&](const serving::StepTaken& step) { slopes.add(step); });
+    const std::size_t size = std::clamp((last - first) / kGroups, kFewestInAGroup, kMostInAGroup);
+    Evaluation evaluation;
+    evaluation.slopes.resize(by.size());
+    for (std::size_t begin = first; begin < last; begin += size) {
+      add_group(result.collector, slopes, to_time(at.front_end_s), begin, std::min(last, begin + size), evaluation);
+    }
+    return evaluation;
   }
   [[nodiscard]] int runs() const { return runs_; }
 
@@ -103,7 +121,7 @@ class Trials {
     Validation held_out;
   };
   Judged judge(const cost::Constants& constants, std::int64_t first, std::int64_t part) {
-    const serving::RunResult result = run(constants);
+    const serving::RunResult result = run(constants, {});
     ValidateOptions fitted;
     fitted.first = first;
     fitted.last = part;
@@ -113,7 +131,11 @@ class Trials {
   }
 
  private:
-  serving::RunResult run(const cost::Constants& constants) {
+  [[nodiscard]] std::unique_ptr<cost::CostModel> cost_with(const cost::Constants& constants) const {
+    return serving::assemble(*scenario_, *configs_, &requests_, &constants).cost;
+  }
+
+  serving::RunResult run(const cost::Constants& constants, std::function<void(const serving::StepTaken&)> step_taken) {
     const auto go_on = [this] { return !options_->go_on || options_->go_on(runs_); };
     if (!go_on()) throw Interrupted{};
     ++runs_;
@@ -121,36 +143,67 @@ class Trials {
         serving::run(*scenario_, *configs_,
                      {.go_on = [&](const serving::RunProgress&, std::optional<std::int64_t>) { return go_on(); },
                       .constants = &constants,
-                      .requests = &requests_});
+                      .requests = &requests_,
+                      .step_taken = std::move(step_taken)});
     if (result.summary.interrupted) throw Interrupted{};
     return result;
   }
 
+  // Of one kind of time over the requests of a group.
   struct Mean {
+    explicit Mean(std::size_t constants) : slopes(constants) {}
     double sum = 0;
     int count = 0;
-    void add(double measured, SimTime simulated, bool served, std::int64_t parts = 1) {
+    std::vector<double> slopes;
+    void add(double measured, double simulated, const std::vector<double>& answers) {
+      if (!(measured > 0) || !(simulated > 0)) return;
+      sum += std::log(simulated / measured);
+      for (std::size_t j = 0; j < answers.size(); ++j) slopes[j] += answers[j] / simulated;
+      ++count;
+    }
+    void add_refused(double measured) {
       if (!(measured > 0)) return;
-      const double time = static_cast<double>(simulated.count()) / static_cast<double>(parts);
-      sum += served ? time / measured - 1 : 1;
+      sum += std::log(2);
       ++count;
     }
   };
 
-  void add_group(const std::vector<metrics::RequestRecord>& records, std::size_t begin, std::size_t end,
-                 std::vector<double>& errors) const {
-    Mean ttft;
-    Mean tpot;
-    Mean e2e;
+  // One that was turned away has no time: it counts as one that took twice as long.
+  void add_group(const metrics::Collector& collector, const TimeSlopes& slopes, SimTime front_end, std::size_t begin,
+                 std::size_t end, Evaluation& to) const {
+    const std::size_t n = to.slopes.size();
+    Mean ttft(n);
+    Mean tpot(n);
+    Mean e2e(n);
     for (std::size_t i = begin; i < end; ++i) {
       const MeasuredRequest& m = run_->requests[i];
-      const metrics::RequestRecord& s = records.at(i);
-      const bool served = s.outcome == metrics::Outcome::finished;
-      if (m.ttft) ttft.add(static_cast<double>(m.ttft->count()), s.first_token - s.arrival, served);
-      if (m.tpot_ns) tpot.add(*m.tpot_ns, s.ended - s.first_token, served, m.output_tokens.count() - 1);
-      if (m.e2e) e2e.add(static_cast<double>(m.e2e->count()), s.ended - s.arrival, served);
+      const metrics::RequestRecord& s = collector.records().at(i);
+      const double measured_ttft = m.ttft ? static_cast<double>(m.ttft->count()) : 0;
+      const double measured_e2e = m.e2e ? static_cast<double>(m.e2e->count()) : 0;
+      if (s.outcome != metrics::Outcome::finished) {
+        ttft.add_refused(measured_ttft);
+        tpot.add_refused(m.tpot_ns.value_or(0));
+        e2e.add_refused(measured_e2e);
+        continue;
+      }
+      TimeSlopes::Answer answer =
+          slopes.of(s, collector.replica_of(static_cast<metrics::RecordId>(i)).value_or(0), front_end);
+      const auto gaps = static_cast<double>(std::max<std::int64_t>(1, m.output_tokens.count() - 1));
+      std::vector<double> whole = answer.to_first_token;
+      std::vector<double> gap = answer.from_there_to_end;
+      for (std::size_t j = 0; j < n; ++j) {
+        whole[j] += gap[j];
+        gap[j] /= gaps;
+      }
+      ttft.add(measured_ttft, static_cast<double>((s.first_token - s.arrival).count()), answer.to_first_token);
+      tpot.add(m.tpot_ns.value_or(0), static_cast<double>((s.ended - s.first_token).count()) / gaps, gap);
+      e2e.add(measured_e2e, static_cast<double>((s.ended - s.arrival).count()), whole);
     }
-    for (const Mean& mean : {ttft, tpot, e2e}) errors.push_back(mean.count > 0 ? mean.sum / mean.count : 0);
+    for (const Mean& mean : {ttft, tpot, e2e}) {
+      const double count = std::max(1, mean.count);
+      to.residuals.push_back(mean.sum / count);
+      for (std::size_t j = 0; j < n; ++j) to.slopes[j].push_back(mean.slopes[j] / count);
+    }
   }
 
   const scenario::Document* scenario_;
@@ -161,11 +214,6 @@ class Trials {
   cost::Constants constants_;
   int runs_ = 0;
 };
-
-// Times are linear in a time, and in the inverse of a share of a peak: so the fit has it.
-double fit_value(cost::ConstantKind kind, double constant) {
-  return kind == cost::ConstantKind::share ? 1 / constant : constant;
-}
 
 FitParameter parameter_of(const cost::ConstantDoc& doc, double start) {
   const double lowest = fit_value(doc.kind, std::min(doc.low, start));
@@ -229,18 +277,16 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
     parameters.push_back(parameter_of(doc_of(name), doc_of(name).of(at)));
   }
   try {
-    std::optional<Weights> weights;
-    const auto residuals = [&](const std::vector<double>& v) {
+    const auto model = [&](const std::vector<double>& v) {
       std::vector<double> constants;
-      constants.reserve(v.size());
-      for (std::size_t i = 0; i < v.size(); ++i) constants.push_back(fit_value(doc_of(options.fit[i]).kind, v[i]));
-      std::vector<double> r =
-          trials.residuals(constants, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
-      if (!weights) weights = weights_of(r);
-      for (std::size_t i = 0; i < r.size(); ++i) r[i] *= (*weights)[i % kTimes];
-      return r;
+      std::vector<double> by;
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        constants.push_back(fit_value(doc_of(options.fit[i]).kind, v[i]));
+        by.push_back(kDifference * parameters[i].scale);
+      }
+      return trials.evaluate(constants, by, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
     };
-    const Fit fit = fit_least_squares(parameters, residuals, {.together = kTimes});
+    const Fit fit = fit_least_squares(parameters, model, {.together = kTimes});
     std::vector<double> values;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const cost::ConstantDoc& doc = doc_of(options.fit[i]);

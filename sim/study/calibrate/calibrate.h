@@ -1,9 +1,10 @@
 // Constants of the cost model fitted to a measured server. The requests are parted by arrival: the first ones are
-// fitted, the last ones, the held-out part, only judge. Every trial simulates the whole run. Fitted are the relative
-// errors of TTFT, TPOT and E2E, as far as they were measured, each the mean over a few requests that came one after the
-// other, and of less weight the more it jumps: alone, a request's TTFT does by a step as it just meets or misses a
-// plan. A constant that these requests cannot tell keeps its value and is not written; least_squares.h has the rule,
-// and within the fitted part alone: the held-out part decides nothing. Cost: some ten to twenty runs for each constant.
+// fitted, the last ones, the held-out part, only judge. Every trial simulates the whole run and tells how the times
+// answer to each constant (time_slopes.h). Fitted are the logarithms of simulated over measured TTFT, TPOT and E2E, as
+// far as they were measured, so that noise that is as often too long as too short by the same factor moves nothing;
+// each is the mean over a few requests that came one after the other. A constant that these requests cannot tell keeps
+// its value and is not written; least_squares.h has the rule, and within the fitted part alone: the held-out part
+// decides nothing. Cost: seven to forty runs, whatever the number of constants, in which a step is timed once for each.
 #pragma once
 
 #include <filesystem>

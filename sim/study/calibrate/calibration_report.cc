@@ -29,7 +29,8 @@ std::string reason(const FittedConstant& c) {
     case Identified::no_effect:
       return "these requests do not depend on it";
     case Identified::like_another:
-      return fmt::format("cannot be told apart from {}", c.like);
+      return fmt::format("cannot be told apart from {}", c.like) +
+             (refused == value_text(c.kind, c.before) ? "" : fmt::format(" (with both free: {})", refused));
     case Identified::no_gain:
       return fmt::format("requests left out of a fit are foretold no better with it free (fitted: {})", refused);
     case Identified::at_bound:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,24 +14,19 @@
 namespace blockyard::study {
 namespace {
 
-// Wide, since residuals of a simulation have steps of their own: a request comes just before or just after a plan.
-constexpr double kDifference = 0.15;
-constexpr double kExact = 1e-6;  // a share of the sum that is rounding where a fit is exact
+constexpr double kExact = 1e-6;       // a share of the sum that is rounding where a fit is exact
+constexpr double kSame = 0.999999;    // correlation of effects above which no arithmetic tells them apart
+constexpr int kMostTries = 3;         // of a step, each half as long as the one before
+constexpr double kWithinNoise = 0.5;  // of what noise alone would leave to mend: less is not worth a step
+
+constexpr double kMostChange = 0.5;  // of a parameter's scale, in a step
 
 double norm_of(const Vector& v) { return std::sqrt(dot(v, v)); }
 
-// Sum of squares that white noise with these differences between neighbours has; neighbours are `lag` apart.
-double squared_jitter(const Vector& v, std::size_t lag) {
-  if (v.size() <= lag) return 0;
-  double sum = 0;
-  for (std::size_t i = lag; i < v.size(); ++i) sum += (v[i] - v[i - lag]) * (v[i] - v[i - lag]);
-  return sum / 2 * static_cast<double>(v.size()) / static_cast<double>(v.size() - lag);
-}
-
 class Solver {
  public:
-  Solver(const std::vector<FitParameter>& parameters, const Residuals& residuals, const FitOptions& options)
-      : parameters_(&parameters), residuals_(&residuals), options_(options) {
+  Solver(const std::vector<FitParameter>& parameters, const Model& model, const FitOptions& options)
+      : parameters_(&parameters), model_(&model), options_(options), kind_weights_(options.together, 1) {
     for (const FitParameter& p : parameters) {
       CHECK_LAW(p.scale > 0 && p.low <= p.start && p.start <= p.high, "a start of {} within {} to {}, scale {}",
                 p.start, p.low, p.high, p.scale);
@@ -42,73 +38,85 @@ class Solver {
   }
 
   Fit run() {
-    current_ = start_residuals_ = evaluate(values_);
-    fit_.sum_before = fit_.sum_after = sum_of(current_);
-    differentiate(every());
+    current_ = start_ = evaluate(values_);
     find_effects();
+    weigh();
     for (const std::size_t j : candidates()) {
-      if (free_.empty() || own_share(j) >= least_own()) free_.push_back(j);
+      if (free_.empty() || own_share(j) >= own_share_at(options_.alike)) free_.push_back(j);
     }
     descend();
     while (!all_hold()) continue;
-    differentiate(every());
-    // What was kept out by one that has gone may come in now; each may try a few times.
+    // What was kept out by one that has gone, or by where the others were, may come in now; each may try a few times.
+    refused_.assign(refused_.size(), false);
     for (std::size_t stage = 0; stage < 2 * values_.size(); ++stage) {
       const std::optional<std::size_t> next = most_worthy();
       if (!next) break;
       free_.push_back(*next);
       descend();
       if (all_hold()) refused_.assign(refused_.size(), false);
-      differentiate(every());
     }
     while (!all_hold()) continue;
+    if (sum_of(current_) > sum_of(start_)) give_up();
     describe();
     return fit_;
   }
 
  private:
-  Vector evaluate(const Vector& values) {
+  Evaluation evaluate(const Vector& values) {
     ++fit_.evaluations;
-    return (*residuals_)(values);
+    Evaluation evaluation = (*model_)(values);
+    CHECK_LAW(evaluation.slopes.size() == values.size(), "slopes of {} parameters, not {}", evaluation.slopes.size(),
+              values.size());
+    return evaluation;
   }
-  [[nodiscard]] double weight(double r) const {
-    return std::min(1.0, options_.outlier / std::max(std::abs(r), 1e-300));
+
+  // Weights as the residuals now tell them, beside those of the surest kind.
+  void weigh() {
+    const std::size_t kinds = options_.together;
+    const Vector& r = current_.residuals;
+    for (std::size_t k = 0; k < kinds; ++k) {
+      double sum = 0;
+      std::size_t pairs = 0;
+      for (std::size_t i = k; i + kinds < r.size(); i += kinds, ++pairs)
+        sum += (r[i + kinds] - r[i]) * (r[i + kinds] - r[i]);
+      const double noise = pairs > 0 ? std::sqrt(sum / 2 / static_cast<double>(pairs)) : 0;
+      kind_weights_[k] = 1 / std::max(options_.least_noise, noise);
+    }
+    const double surest = std::ranges::max(kind_weights_);
+    for (double& w : kind_weights_) w /= surest;
+    take_columns();
   }
-  [[nodiscard]] double sum_of(const Vector& r) const {
+  [[nodiscard]] double kind_weight(std::size_t i) const { return kind_weights_[i % kind_weights_.size()]; }
+  // Of residual i, by kind and as Huber has it: by its root both residuals and slopes are multiplied.
+  [[nodiscard]] double root_weight(std::size_t i) const {
+    const double w = kind_weight(i);
+    return w * std::sqrt(std::min(1.0, options_.outlier / std::max(w * std::abs(current_.residuals[i]), 1e-300)));
+  }
+  [[nodiscard]] double sum_of(const Evaluation& at) const {
     double sum = 0;
-    for (const double x : r) {
-      const double a = std::abs(x);
+    for (std::size_t i = 0; i < at.residuals.size(); ++i) {
+      const double a = kind_weight(i) * std::abs(at.residuals[i]);
       sum += a <= options_.outlier ? a * a : options_.outlier * (2 * a - options_.outlier);
     }
     return sum;
   }
-
-  [[nodiscard]] std::vector<std::size_t> every() const {
-    std::vector<std::size_t> all(values_.size());
-    std::iota(all.begin(), all.end(), 0U);
-    return all;
+  // With the weights of where the fit stands.
+  [[nodiscard]] Vector weighted(Vector r) const {
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] *= root_weight(i);
+    return r;
   }
-
-  // Columns d residual / d (value / scale), weighted by the root of the residual's weight.
-  void differentiate(const std::vector<std::size_t>& which) {
-    for (const std::size_t j : which) {
-      if (fit_.parameters[j].identified == Identified::no_effect) continue;
-      const FitParameter& p = (*parameters_)[j];
-      double step = kDifference * p.scale;
-      if (values_[j] + step > p.high) step = -step;
-      Vector moved = values_;
-      moved[j] += step;
-      Vector column = evaluate(moved);
-      for (std::size_t i = 0; i < column.size(); ++i)
-        column[i] = (column[i] - current_[i]) * p.scale / step * std::sqrt(weight(current_[i]));
-      columns_[j] = std::move(column);
+  // Columns d residual / d (value / scale).
+  void take_columns() {
+    for (std::size_t j = 0; j < values_.size(); ++j) {
+      columns_[j] = weighted(current_.slopes[j]);
+      for (double& x : columns_[j]) x *= (*parameters_)[j].scale;
     }
   }
 
   void find_effects() {
-    const double n = std::max<double>(1, static_cast<double>(current_.size()));
+    const double n = std::max<double>(1, static_cast<double>(current_.residuals.size()));
     for (std::size_t j = 0; j < values_.size(); ++j) {
-      if (norm_of(columns_[j]) / std::sqrt(n) < options_.least_effect)
+      if ((*parameters_)[j].scale * norm_of(current_.slopes[j]) / std::sqrt(n) < options_.least_effect)
         fit_.parameters[j].identified = Identified::no_effect;
     }
   }
@@ -122,8 +130,7 @@ class Solver {
     return found;
   }
 
-  // How much of this one's effect the free ones cannot have (Gram-Schmidt): 1 = all of it, 0 = nothing. Effects of a
-  // simulation jitter, since a request comes just before or just after a plan: what neighbours differ by is no effect.
+  // How much of this one's effect the free ones cannot have (Gram-Schmidt): 1 = all of it, 0 = nothing.
   [[nodiscard]] double own_share(std::size_t j) const {
     std::vector<Vector> basis;
     const auto rest_of = [&](Vector v) {
@@ -141,12 +148,9 @@ class Solver {
       basis.push_back(std::move(rest));
     }
     const double all = norm_of(columns_[j]);
-    if (!(all > 0)) return 0;
-    const Vector rest = rest_of(columns_[j]);
-    const double effect = dot(rest, rest) - squared_jitter(rest, options_.together);
-    return std::sqrt(std::max(0.0, effect)) / all;
+    return all > 0 ? norm_of(rest_of(columns_[j])) / all : 0;
   }
-  [[nodiscard]] double least_own() const { return std::sqrt(1 - options_.most_alike * options_.most_alike); }
+  [[nodiscard]] static double own_share_at(double correlation) { return std::sqrt(1 - correlation * correlation); }
   [[nodiscard]] double alike(std::size_t j, std::size_t k) const {
     return std::abs(dot(columns_[j], columns_[k])) / (norm_of(columns_[j]) * norm_of(columns_[k]));
   }
@@ -159,92 +163,144 @@ class Solver {
   }
   [[nodiscard]] bool holds(const Worth& worth) const {
     const double gain = worth.gain * static_cast<double>(options_.stretches);
-    return worth.holds && gain > kExact * fit_.sum_before;
+    return worth.holds && gain > kExact * sum_of(start_);
   }
 
-  // The parameter whose freedom foretells most; of those that cannot be told apart from it the first.
+  // The parameter whose freedom foretells most; of those that are like it the first.
   [[nodiscard]] std::optional<std::size_t> most_worthy() const {
     std::vector<std::size_t> worthy;
     std::optional<std::size_t> best;
     double most = 0;
     for (const std::size_t j : candidates()) {
-      if (own_share(j) < least_own()) continue;
+      if (own_share(j) < own_share_at(kSame)) continue;
       const Worth worth = worth_beside_free(j);
-      if (!holds(worth)) continue;
+      if (!holds(worth) || leaves_bounds(j, worth.estimate)) continue;
       worthy.push_back(j);
       if (best && worth.gain <= most) continue;
       best = j;
       most = worth.gain;
     }
     for (const std::size_t j : worthy) {
-      if (alike(j, *best) >= options_.most_alike) return j;
+      if (alike(j, *best) >= options_.alike) return j;
     }
     return best;
   }
 
   void descend() {
-    double damping = 1e-3;
-    for (int i = 0; i < options_.most_iterations && !free_.empty(); ++i) {
-      const double before = fit_.sum_after;
-      if (!improve(damping)) break;
-      const bool enough = before - fit_.sum_after < options_.least_gain * before;
-      differentiate(free_);
-      if (enough) break;
+    for (int i = 0; i < options_.most_iterations; ++i) {
+      weigh();
+      if (!improve()) break;
     }
+    weigh();
   }
 
-  [[nodiscard]] Vector gradient() const {
-    Vector weighted = current_;
-    for (double& r : weighted) r *= std::sqrt(weight(r));
-    Vector g;
-    for (const std::size_t j : free_) g.push_back(dot(columns_[j], weighted));
-    return g;
-  }
-  // Which of the free parameters are not held by a bound.
-  [[nodiscard]] std::vector<std::size_t> movable(const Vector& g) const {
-    std::vector<std::size_t> indices;
-    for (std::size_t a = 0; a < free_.size(); ++a) {
-      const FitParameter& p = (*parameters_)[free_[a]];
-      const double v = values_[free_[a]];
-      if ((v <= p.low && g[a] > 0) || (v >= p.high && g[a] < 0)) continue;
-      indices.push_back(a);
+  // What would be best if all were linear: the change of every parameter, in units of its scale, and how much less the
+  // sum would be. Those at a bound, and beyond it if they could, stay.
+  struct Mend {
+    Vector change;
+    double less = 0;
+    std::vector<std::size_t> at_bound;
+  };
+  [[nodiscard]] Mend mend() const {
+    Mend found;
+    std::vector<std::size_t> moving = free_;
+    while (!solve(moving, found)) {
+      const auto outward =
+          std::ranges::find_if(moving, [&](std::size_t j) { return leaves_bounds(j, found.change[j]); });
+      found.at_bound.push_back(*outward);
+      moving.erase(outward);
     }
-    return indices;
+    return found;
   }
-
-  // One accepted step; false where none lowers the sum.
-  bool improve(double& damping) {
-    const Vector g = gradient();
-    const std::vector<std::size_t> moving = movable(g);
+  // False if one at a bound wants to go on.
+  bool solve(const std::vector<std::size_t>& moving, Mend& found) const {
     const std::size_t n = moving.size();
-    if (n == 0) return false;
-    constexpr double kMostDamping = 1e6;
-    for (; damping < kMostDamping; damping *= 10) {
-      Vector a(n * n);
-      Vector b(n);
-      for (std::size_t i = 0; i < n; ++i) {
-        b[i] = -g[moving[i]];
-        for (std::size_t j = 0; j < n; ++j) a[i * n + j] = dot(columns_[free_[moving[i]]], columns_[free_[moving[j]]]);
-        a[i * n + i] *= 1 + damping;
-      }
-      Vector step;
-      if (!solve_positive(std::move(a), std::move(b), step)) continue;
-      Vector next = values_;
-      for (std::size_t i = 0; i < n; ++i) {
-        const FitParameter& p = (*parameters_)[free_[moving[i]]];
-        double& v = next[free_[moving[i]]];
-        v = std::clamp(v + step[i] * p.scale, p.low, p.high);
-      }
-      Vector r = evaluate(next);
-      const double sum = sum_of(r);
-      if (!(sum < fit_.sum_after)) continue;
-      values_ = std::move(next);
-      current_ = std::move(r);
-      fit_.sum_after = sum;
-      damping = std::max(1e-6, damping / 10);
-      return true;
+    const Vector r = weighted(current_.residuals);
+    Vector a(n * n);
+    Vector b(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      b[i] = -dot(columns_[moving[i]], r);
+      for (std::size_t j = 0; j < n; ++j) a[i * n + j] = dot(columns_[moving[i]], columns_[moving[j]]);
+    }
+    found.change.assign(values_.size(), 0);
+    found.less = 0;
+    Vector step;
+    if (n == 0 || !solve_positive(std::move(a), Vector(b), step)) return true;
+    for (std::size_t i = 0; i < n; ++i) {
+      found.change[moving[i]] = step[i];
+      found.less += step[i] * b[i];
+    }
+    return std::ranges::none_of(moving, [&](std::size_t j) { return leaves_bounds(j, found.change[j]); });
+  }
+  [[nodiscard]] bool leaves_bounds(std::size_t j, double change) const {
+    const FitParameter& p = (*parameters_)[j];
+    return change < 0 ? values_[j] <= p.low : change > 0 && values_[j] >= p.high;
+  }
+  [[nodiscard]] Vector effect_of(const Vector& change) const {
+    Vector effect(current_.residuals.size());
+    for (std::size_t j = 0; j < change.size(); ++j) {
+      for (std::size_t i = 0; i < effect.size(); ++i) effect[i] += columns_[j][i] * change[j];
+    }
+    return effect;
+  }
+
+  // What a parameter that has nothing to mend would still mend of the sum. Outliers are not noise.
+  [[nodiscard]] double noise_of_one() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < current_.residuals.size(); ++i) {
+      const double r = std::min(options_.outlier, kind_weight(i) * std::abs(current_.residuals[i]));
+      sum += r * r;
+    }
+    return sum / static_cast<double>(current_.residuals.size());
+  }
+  // One step; false if none is worth while.
+  bool improve() {
+    const Mend wanted = mend();
+    const double noise = noise_of_one() * static_cast<double>(free_.size());
+    if (!(wanted.less > kWithinNoise * noise)) return false;
+    const Vector from = values_;
+    const Evaluation here = current_;
+    double part = largest_part(wanted.change);
+    for (int tries = 0; tries < kMostTries; ++tries, part /= 2) {
+      const Vector taken = go(from, wanted.change, part / answer());
+      note_answer(effect_of(taken), here, evaluate(values_));
+      if (mend().less < wanted.less) return true;
+      values_ = from;
+      current_ = here;
+      take_columns();
     }
     return false;
+  }
+  // Slopes do not hold far from where they were taken.
+  [[nodiscard]] double largest_part(const Vector& change) const {
+    double largest = 0;
+    for (const double c : change) largest = std::max(largest, std::abs(c) / answer());
+    return std::min(1.0, kMostChange / std::max(largest, kMostChange));
+  }
+  // Returns what of it the bounds allow.
+  Vector go(const Vector& from, const Vector& change, double part) {
+    Vector taken(from.size());
+    for (std::size_t j = 0; j < from.size(); ++j) {
+      const FitParameter& p = (*parameters_)[j];
+      values_[j] = std::clamp(from[j] + part * change[j] * p.scale, p.low, p.high);
+      taken[j] = (values_[j] - from[j]) / p.scale;
+    }
+    return taken;
+  }
+  // Large steps tell more of it than small ones.
+  void note_answer(const Vector& foretold, const Evaluation& here, Evaluation there) {
+    Vector seen = weighted(there.residuals);
+    const Vector before = weighted(here.residuals);
+    for (std::size_t i = 0; i < seen.size(); ++i) seen[i] -= before[i];
+    foretold_ += dot(foretold, foretold);
+    came_ += dot(foretold, seen);
+    current_ = std::move(there);
+    take_columns();
+  }
+  // What came to pass of what the steps foretold.
+  [[nodiscard]] double answer() const {
+    constexpr double kMost = 10;
+    return foretold_ > 0 ? std::clamp(came_ / foretold_, 1 / kMost, kMost) : 1;
   }
 
   // The fit as it stands, linear around its values, parameters in units of their scale.
@@ -252,10 +308,10 @@ class Solver {
     LinearisedFit fit;
     fit.together = options_.together;
     fit.stretches = options_.stretches;
-    fit.residuals = current_;
-    for (double& r : fit.residuals) r *= std::sqrt(weight(r));
+    fit.residuals = weighted(current_.residuals);
     for (const std::size_t j : those) {
       fit.columns.push_back(columns_[j]);
+      for (double& x : fit.columns.back()) x *= answer();
       fit.to_start.push_back(((*parameters_)[j].start - values_[j]) / (*parameters_)[j].scale);
     }
     return fit;
@@ -268,13 +324,11 @@ class Solver {
     std::vector<bool> held(free_.size());
     while (const std::optional<std::size_t> least = least_worthy(worth_of(fit, held), held)) {
       held[*least] = true;
-      refuse(free_[*least], Identified::no_gain);
+      refuse(free_[*least]);
     }
-    const std::vector<std::size_t> moving = movable(gradient());
-    for (std::size_t a = 0; a < free_.size(); ++a) {
-      if (held[a] || std::ranges::find(moving, a) != moving.end()) continue;
-      held[a] = true;
-      refuse(free_[a], Identified::at_bound);
+    for (const std::size_t j : mend().at_bound) {
+      held[static_cast<std::size_t>(std::ranges::find(free_, j) - free_.begin())] = true;
+      refuse(j);
     }
     if (std::ranges::find(held, true) == held.end()) return true;
     std::erase_if(free_, [&](std::size_t j) { return refused_[j]; });
@@ -282,35 +336,42 @@ class Solver {
     descend();
     return false;
   }
+  // Of those that are like it the last.
   [[nodiscard]] std::optional<std::size_t> least_worthy(const std::vector<Worth>& worth,
                                                         const std::vector<bool>& held) const {
+    const auto goes = [&](std::size_t a) { return !held[a] && !holds(worth[a]); };
     std::optional<std::size_t> least;
     for (std::size_t a = 0; a < worth.size(); ++a) {
-      if (held[a] || holds(worth[a])) continue;
-      if (!least || worth[a].gain <= worth[*least].gain) least = a;  // of two alike the later one
+      if (goes(a) && (!least || worth[a].gain < worth[*least].gain)) least = a;
+    }
+    for (std::size_t a = worth.size(); least && a-- > *least + 1;) {
+      if (goes(a) && alike(free_[a], free_[*least]) >= options_.alike) return a;
     }
     return least;
   }
-  void refuse(std::size_t j, Identified why) {
-    FittedParameter& p = fit_.parameters[j];
+  void refuse(std::size_t j) {
     refused_[j] = true;
-    p.identified = why;
-    p.refused = values_[j];
     values_[j] = (*parameters_)[j].start;
   }
   // From where the others are, unless the start is nearer to the data.
   void start_again() {
     current_ = evaluate(values_);
-    fit_.sum_after = sum_of(current_);
-    if (fit_.sum_after > fit_.sum_before) {
+    if (sum_of(current_) > sum_of(start_)) {
       for (std::size_t j = 0; j < values_.size(); ++j) values_[j] = (*parameters_)[j].start;
-      current_ = start_residuals_;
-      fit_.sum_after = fit_.sum_before;
+      current_ = start_;
     }
-    differentiate(free_);
+    take_columns();
+  }
+  void give_up() {
+    for (const std::size_t j : free_) refuse(j);
+    free_.clear();
+    current_ = start_;
+    take_columns();
   }
 
   void describe() {
+    fit_.sum_before = sum_of(start_);
+    fit_.sum_after = sum_of(current_);
     const std::vector<Worth> worth = worth_of(linearised(free_), std::vector<bool>(free_.size()));
     for (std::size_t j = 0; j < values_.size(); ++j) {
       FittedParameter& p = fit_.parameters[j];
@@ -319,7 +380,7 @@ class Solver {
         const auto a = static_cast<std::size_t>(found - free_.begin());
         p.identified = Identified::yes;
         p.standard_error = worth[a].standard_error * (*parameters_)[j].scale;
-      } else if (p.identified == Identified::yes || p.identified == Identified::no_gain) {
+      } else if (p.identified != Identified::no_effect) {
         describe_kept(j);
       }
     }
@@ -327,24 +388,28 @@ class Solver {
   // Why one that has an effect was never freed, or did not stay so.
   void describe_kept(std::size_t j) {
     FittedParameter& p = fit_.parameters[j];
-    if (!free_.empty() && own_share(j) < least_own()) {
+    const FitParameter& given = (*parameters_)[j];
+    const Worth worth = own_share(j) < own_share_at(kSame) ? Worth{} : worth_beside_free(j);
+    const double wanted = given.start + worth.estimate * given.scale;
+    p.refused = std::clamp(wanted, given.low, given.high);
+    if (!free_.empty() && own_share(j) < own_share_at(options_.alike)) {
       p.identified = Identified::like_another;
       p.like = *std::ranges::max_element(free_, {}, [&](std::size_t k) { return alike(j, k); });
-      return;
+    } else {
+      p.identified = holds(worth) && p.refused != wanted ? Identified::at_bound : Identified::no_gain;
     }
-    if (p.identified == Identified::no_gain) return;
-    const FitParameter& given = (*parameters_)[j];
-    p.identified = Identified::no_gain;
-    p.refused = std::clamp(given.start + worth_beside_free(j).estimate * given.scale, given.low, given.high);
   }
 
   const std::vector<FitParameter>* parameters_;
-  const Residuals* residuals_;
+  const Model* model_;
   FitOptions options_;
+  Vector kind_weights_;
   Vector values_;
-  Vector current_;  // residuals at the values
-  Vector start_residuals_;
+  Evaluation current_;  // at the values
+  Evaluation start_;
   std::vector<Vector> columns_;
+  double foretold_ = 0;  // of all steps so far
+  double came_ = 0;
   std::vector<bool> refused_;  // does not stand beside those that are free now
   std::vector<std::size_t> free_;
   Fit fit_;
@@ -352,9 +417,8 @@ class Solver {
 
 }  // namespace
 
-Fit fit_least_squares(const std::vector<FitParameter>& parameters, const Residuals& residuals,
-                      const FitOptions& options) {
-  return Solver(parameters, residuals, options).run();
+Fit fit_least_squares(const std::vector<FitParameter>& parameters, const Model& model, const FitOptions& options) {
+  return Solver(parameters, model, options).run();
 }
 
 }  // namespace blockyard::study

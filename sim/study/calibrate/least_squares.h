@@ -1,6 +1,11 @@
-// Bounded non-linear least squares for a handful of parameters whose residuals are expensive: Levenberg-Marquardt with
-// a Jacobian by differences, steps cut at the bounds, parameters at a bound left out while the gradient pushes them
-// outward. Residuals are weighted as Huber does: beyond `outlier` they count linearly, so that a few requests that
+// Bounded non-linear least squares for a handful of parameters of a model that is expensive and jitters, but tells the
+// slopes of its residuals: Gauss and Newton's steps, cut at the bounds, parameters at a bound left out while the
+// gradient pushes them outward. A step is kept if less is left that the free parameters could mend, were all linear:
+// the sum itself jitters too much to ask it. How much of what steps foretold came to pass scales the next ones, since
+// slopes may leave out what feeds back on itself.
+//
+// Residuals come in kinds, each of the weight that its noise leaves it: what neighbours differ by (von Neumann, 1941),
+// so that what is off everywhere does not count as such. Beyond `outlier` they count linearly, so that a few that
 // something else held up do not bend the fit (Nocedal & Wright, 2006, chapter 10; Huber, 1964).
 //
 // Parameters are freed one after the other, each time the one that foretells most; those that the data cannot tell keep
@@ -8,11 +13,12 @@
 //   no_effect     the residuals hardly change with it
 //   no_gain       stretches of the data that a fit leaves out are foretold no better with it free than at its start,
 //                 beside those that are free (sim/study/calibrate/worth.h)
-//   like_another  what it does, those that are free can do as well; of two alike the earlier one is freed
+//   like_another  no gain either, since what it does, those that are free can do nearly as well; of two alike the
+//                 earlier one is freed
 //   at_bound      the data ask for more than the bounds allow: something else is amiss, which it would only hide
 //
-// Law: the weighted sum of squares never ends above that of the start. Deterministic. Cost: for each parameter that is
-// freed (parameters + a few) evaluations, and as many again in the end.
+// Law: the weighted sum of squares never ends above that of the start. Deterministic. Cost: a few evaluations for each
+// parameter that is freed.
 #pragma once
 
 #include <cstddef>
@@ -25,18 +31,23 @@ struct FitParameter {
   double start = 0;
   double low = 0;
   double high = 0;
-  double scale = 1;  // a change that matters: differences are taken over 0.15 of it
+  double scale = 1;  // a change that matters
 };
 
-using Residuals = std::function<std::vector<double>(const std::vector<double>& values)>;
+struct Evaluation {
+  std::vector<double> residuals;
+  std::vector<std::vector<double>> slopes;  // of each parameter: d residual / d value
+};
+
+using Model = std::function<Evaluation(const std::vector<double>& values)>;
 
 struct FitOptions {
   int most_iterations = 15;
   double outlier = 0.3;
-  double least_gain = 1e-3;    // an iteration that gains less than this share of the sum ends the fit
+  double least_noise = 1e-4;   // no kind of residuals is known better
   double least_effect = 2e-3;  // rms change of the residuals for a change by `scale`, below which nothing is known
-  double most_alike = 0.98;    // correlation of an effect with what others can do, above which it is theirs
-  std::size_t together = 1;    // residuals of one observation, never parted
+  double alike = 0.98;         // correlation of an effect with what others can do, above which it is like theirs
+  std::size_t together = 1;    // residuals of one observation, one of each kind, never parted
   std::size_t stretches = 8;   // of the data, left out in turn
 };
 
@@ -47,17 +58,17 @@ struct FittedParameter {
   double standard_error = 0;  // by leaving out stretches; 0 where it was not fitted
   Identified identified = Identified::yes;
   std::size_t like = 0;  // the free parameter whose effect is most like its own
-  double refused = 0;    // no_gain, at_bound: what a fit makes of it
+  double refused = 0;    // of one not fitted: what a fit makes of it; its start where none can tell
 };
 
 struct Fit {
   std::vector<FittedParameter> parameters;
-  double sum_before = 0;  // weighted sums of squares
+  double sum_before = 0;  // sums of squares, weighted as in the end
   double sum_after = 0;
   int evaluations = 0;
 };
 
-[[nodiscard]] Fit fit_least_squares(const std::vector<FitParameter>& parameters, const Residuals& residuals,
+[[nodiscard]] Fit fit_least_squares(const std::vector<FitParameter>& parameters, const Model& model,
                                     const FitOptions& options = {});
 
 }  // namespace blockyard::study
