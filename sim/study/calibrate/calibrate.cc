@@ -168,7 +168,7 @@ class Trials {
     }
   };
 
-  // One that was turned away has no time: it counts as one that took twice as long.
+  // One that was turned away, or that the run ended before, has no time: it counts as one that took twice as long.
   void add_group(const metrics::Collector& collector, const TimeSlopes& slopes, SimTime front_end, std::size_t begin,
                  std::size_t end, Evaluation& to) const {
     const std::size_t n = to.slopes.size();
@@ -177,15 +177,16 @@ class Trials {
     Mean e2e(n);
     for (std::size_t i = begin; i < end; ++i) {
       const MeasuredRequest& m = run_->requests[i];
-      const metrics::RequestRecord& s = collector.records().at(i);
       const double measured_ttft = m.ttft ? static_cast<double>(m.ttft->count()) : 0;
       const double measured_e2e = m.e2e ? static_cast<double>(m.e2e->count()) : 0;
-      if (s.outcome != metrics::Outcome::finished) {
+      const bool arrived = i < collector.records().size();
+      if (!arrived || collector.records()[i].outcome != metrics::Outcome::finished) {
         ttft.add_refused(measured_ttft);
         tpot.add_refused(m.tpot_ns.value_or(0));
         e2e.add_refused(measured_e2e);
         continue;
       }
+      const metrics::RequestRecord& s = collector.records()[i];
       TimeSlopes::Answer answer =
           slopes.of(s, collector.replica_of(static_cast<metrics::RecordId>(i)).value_or(0), front_end);
       const auto gaps = static_cast<double>(std::max<std::int64_t>(1, m.output_tokens.count() - 1));
