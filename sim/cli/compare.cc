@@ -99,7 +99,8 @@ ExitStatus status_of(const std::vector<report::Variant>& compared, const std::ve
 ExitStatus compare(const Arguments& arguments, Streams streams) {
   Options options("blockyard compare", "simulate variants of a scenario on the same workload, side by side");
   options.words("SCENARIO", 1, 1, "a YAML file (`blockyard schema` describes it)");
-  options.values("vary", "KEY=A,B,...", "a key and its values; several --vary give every combination");
+  options.values("vary", "KEY=A,B,...",
+                 "a key and its values; several --vary give every combination, KEY+KEY=A+X,B+Y changes keys together");
   options.values("set", "KEY=VALUE", "set a key for all variants; wins over the file");
   options.value("jobs", "N", "variants that run at the same time (default: one a processor)");
   options.value("out", "DIR", "write comparison.json and .csv there, and the files of `run` into one folder a variant");

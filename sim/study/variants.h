@@ -10,9 +10,10 @@
 
 namespace blockyard::study {
 
+// Keys that change together, mostly a single one.
 struct Axis {
-  std::string key;  // "kv_cache.strategy"
-  std::vector<std::string> values;
+  std::vector<std::string> keys;                 // "kv_cache.strategy"
+  std::vector<std::vector<std::string>> points;  // a value of each key
 };
 
 struct Variant {
@@ -20,8 +21,9 @@ struct Variant {
   std::vector<std::pair<std::string, std::string>> settings;  // key, value
 };
 
-// "key=a,b,c"; commas inside [], {} or quotes belong to the value. Throws InputError (place: --vary) for a key without
-// values, an empty value or one that stands twice.
+// "key=a,b,c", or "key+key=a+x,b+y" for keys that change together; commas and pluses inside [], {} or quotes belong to
+// the value, and pluses where there is one key. Throws InputError (place: --vary) for a key without values, an empty
+// value, too few or too many for the keys, or what stands twice.
 [[nodiscard]] Axis parse_axis(std::string_view text);
 
 inline constexpr std::size_t kMostVariants = 10'000;

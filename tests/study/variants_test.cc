@@ -33,6 +33,24 @@ TEST_CASE("several keys give every combination, the last one fastest") {
         Labels{"x=1, y=3", "x=1, y=4", "x=1, y=5", "x=2, y=3", "x=2, y=4", "x=2, y=5"});
 }
 
+TEST_CASE("keys joined by a plus change together, and with others give every combination") {
+  CHECK(labels({"h.tensor+h.data=8+1,4 + 2,2+4"}) ==
+        Labels{"tensor=8, data=1", "tensor=4, data=2", "tensor=2, data=4"});
+  CHECK(labels({"a.x+b.y=1+2,3+4", "seed=1,2"}) ==
+        Labels{"x=1, y=2, seed=1", "x=1, y=2, seed=2", "x=3, y=4, seed=1", "x=3, y=4, seed=2"});
+  CHECK(labels({"a.x+b.y=[1+2]+\"3+4\""}) == Labels{"x=[1+2], y=\"3+4\""});
+  CHECK(labels({"rate=1e+3"}) == Labels{"rate=1e+3"});  // of one key it is the value's own
+  const auto one = variants({parse_axis("a.x+b.y=1+2")});
+  CHECK(one.front().settings == std::vector<std::pair<std::string, std::string>>{{"a.x", "1"}, {"b.y", "2"}});
+  CHECK_THROWS_WITH(parse_axis("a+b=1+2,3"), Catch::Contains("value 2, 3: expected 2 values joined by +"));
+  CHECK_THROWS_WITH(parse_axis("a+b=1+2+3"), Catch::Contains("found 3"));
+  CHECK_THROWS_AS(parse_axis("a+b=1+"), InputError);
+  CHECK_THROWS_AS(parse_axis("a+=1+2"), InputError);
+  CHECK_THROWS_AS(parse_axis("a+b=1+2,1 + 2"), InputError);
+  CHECK_THROWS_AS(labels({"a+a=1+2"}), InputError);
+  CHECK_THROWS_AS(labels({"a+b=1+2", "b=3"}), InputError);
+}
+
 TEST_CASE("a label names as much of a key as tells it from the others") {
   CHECK(labels({"in.rate=1", "out.rate=2", "seed=3"}) == Labels{"in.rate=1, out.rate=2, seed=3"});
   CHECK(labels({"rate=1", "in.rate=2"}) == Labels{"rate=1, in.rate=2"});
@@ -40,12 +58,12 @@ TEST_CASE("a label names as much of a key as tells it from the others") {
 }
 
 TEST_CASE("commas inside brackets and quotes belong to the value") {
-  CHECK(parse_axis("k=[1,2],{a: 1, b: 2},\"x,y\"").values == Labels{"[1,2]", "{a: 1, b: 2}", "\"x,y\""});
+  CHECK(labels({"k=[1,2],{a: 1, b: 2},\"x,y\""}) == Labels{"k=[1,2]", "k={a: 1, b: 2}", "k=\"x,y\""});
 }
 
 TEST_CASE("values keep their units, blanks around them are dropped") {
-  CHECK(parse_axis("kv_cache.budget= 60 GiB , 30720 blocks").values == Labels{"60 GiB", "30720 blocks"});
-  CHECK(parse_axis("k=a=b").values == Labels{"a=b"});
+  CHECK(labels({"kv_cache.budget= 60 GiB , 30720 blocks"}) == Labels{"budget=60 GiB", "budget=30720 blocks"});
+  CHECK(labels({"k=a=b"}) == Labels{"k=a=b"});
 }
 
 TEST_CASE("nothing varied is one variant without settings") {
@@ -65,8 +83,8 @@ TEST_CASE("what cannot be varied is told") {
 
 TEST_CASE("there is a bound on combinations") {
   const auto numbers = [](const std::string& key, int n) {
-    Axis axis{key, {}};
-    for (int i = 0; i < n; ++i) axis.values.push_back(std::to_string(i));
+    Axis axis{{key}, {}};
+    for (int i = 0; i < n; ++i) axis.points.push_back({std::to_string(i)});
     return axis;
   };
   CHECK(variants({numbers("a", 100), numbers("b", 100)}).size() == kMostVariants);
