@@ -41,8 +41,10 @@ Bound parse_bound(const std::string& text, Place place, Diagnostics& errors) {
   return {text.substr(0, equals), value};
 }
 
-// Each text is one bound or several with commas between them.
+// Each text is one bound or several with commas between them. Bounds on times are worth nothing where few requests are
+// served: of those that are not there is always one.
 std::vector<Bound> parse_bounds(const Options& options, Diagnostics& errors) {
+  constexpr double kMostNotServed = 0.01;
   std::vector<Bound> bounds;
   for (const std::string& text : options.values_of("fail-above")) {
     for (std::size_t start = 0; start <= text.size();) {
@@ -51,6 +53,8 @@ std::vector<Bound> parse_bounds(const Options& options, Diagnostics& errors) {
       start = end + 1;
     }
   }
+  if (!bounds.empty() && std::ranges::find(bounds, study::kNotServed, &Bound::figure) == bounds.end())
+    bounds.push_back({study::kNotServed, kMostNotServed});
   return bounds;
 }
 
@@ -76,8 +80,8 @@ int broken(const std::vector<Bound>& bounds, const study::Validation& validation
           fmt::format("{} {:+.2f} % (at most {:.4g} %)", bound.figure, 100 * found->share, 100 * bound.share));
       continue;
     }
-    err << fmt::format("blockyard validate: {} is {:+.2f} % off, more than {:.4g} %\n", bound.figure,
-                       100 * found->share, 100 * bound.share);
+    err << fmt::format("blockyard validate: {} is {:+.2f} %{}, more than {:.4g} %\n", bound.figure, 100 * found->share,
+                       bound.figure == study::kNotServed ? " of the requests" : " off", 100 * bound.share);
     ++count;
   }
   if (!kept.empty()) err << fmt::format("blockyard validate: within bounds: {}\n", fmt::join(kept, ", "));
@@ -138,7 +142,8 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
       "                             of 16 tokens, separated by spaces; goes before the three above\n"
       "Figures of --fail-above, as far as they were measured:\n"
       "  ttft, tpot, itl, e2e, each with _mean, _p50, _p90, _p99 and, but for itl, _per_request: the mean of the\n"
-      "  requests' absolute errors; with e2e_s of every request makespan, requests_per_s, output_tokens_per_s");
+      "  requests' absolute errors; with e2e_s of every request makespan, requests_per_s, output_tokens_per_s;\n"
+      "  not_served: of the measured requests those that the simulation does not serve (1% unless given)");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const auto file = options.value_of("measured");

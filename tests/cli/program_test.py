@@ -677,6 +677,15 @@ class TheProgram(unittest.TestCase):
         self.assertRegex(done.stderr, r"within bounds: e2e_mean [+-][0-9.]+ % \(at most 900 %\), ttft_mean")
         self.assertEqual(json.loads(done.stdout)["schema"], "blockyard.validation/1")
 
+    def test_bounds_on_times_do_not_hold_where_requests_are_turned_away(self):
+        rows = "".join(f"{i},{500 if i % 4 else 5000},50,0.05,0.6\n" for i in range(40))
+        measured = self.write("m.csv", "arrival_s,prompt_tokens,output_tokens,ttft_s,e2e_s\n" + rows)
+        short = ["validate", self.scenario, "--measured", measured, "--set", "engine.max_model_len=2000", "--fail-above"]
+        done = blockyard(*short, "e2e_mean=900%")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("not_served is +25.00 % of the requests, more than 1 %", done.stderr)
+        self.assertEqual(blockyard(*short, "e2e_mean=900%,not_served=30%").returncode, 0)
+
     def test_a_fault_that_an_assignment_may_have_caused_elsewhere_names_it(self):
         scenario = self.write("budget.yaml", SCENARIO.replace("REQUESTS", "20").replace("vllm-v1,", "vllm-v1, max_num_batched_tokens: 512,"))
         done = blockyard("run", scenario, "--set", "engine.max_num_seqs=1000")

@@ -164,6 +164,11 @@ std::vector<SignedError> errors_of(const Validation& validation) {
     if (name == "makespan_s") name = "makespan";
     errors.push_back({std::move(name), f.simulated / f.measured - 1});
   }
+  if (validation.requests > 0) {
+    const metrics::Summary& s = validation.summary;
+    errors.push_back({kNotServed, static_cast<double>(s.rejected + s.timed_out + s.unfinished) /
+                                      static_cast<double>(validation.requests)});
+  }
   return errors;
 }
 
@@ -182,6 +187,7 @@ std::vector<std::string> figure_names(const MeasuredRun& run) {
   if (!any([](const MeasuredRequest& r) { return !r.e2e.has_value(); })) {
     for (const char* figure : {"makespan", "requests_per_s", "output_tokens_per_s"}) names.emplace_back(figure);
   }
+  if (!names.empty()) names.emplace_back(kNotServed);
   return names;
 }
 

@@ -53,8 +53,10 @@ struct Validation {
 // the mean of the requests' own errors, "ttft_per_request".
 struct SignedError {
   std::string name;
-  double share = 0;  // simulated / measured - 1; of per_request the mean of absolute errors
+  double share = 0;  // simulated / measured - 1; of per_request the mean of absolute errors, of not_served of requests
 };
+// Requests that the server answered and the simulation does not: all other figures are of the others.
+inline constexpr const char* kNotServed = "not_served";
 [[nodiscard]] std::vector<SignedError> errors_of(const Validation& validation);
 // Figures that are on both sides and have no error, since the measured time is 0.
 [[nodiscard]] std::vector<std::string> measured_as_zero(const Validation& validation);

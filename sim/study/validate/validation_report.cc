@@ -96,7 +96,7 @@ std::string shared_text(const MeasuredFile& file) {
     case SharedBy::nothing:
       break;
   }
-  return "what they share is not told: the simulation finds no prefix of one in its cache but after a preemption";
+  return "what they share is not told: nothing, to the simulation";
 }
 
 const char* shared_word(SharedBy shared) {
@@ -157,7 +157,10 @@ std::string prefix_text(const metrics::Summary& s) {
   if (const auto ratio = s.prefix_cache.hit_ratio()) {
     return fmt::format("{} of the prompts' tokens found in the simulated prefix cache", report::share_text(*ratio));
   }
-  return s.prefix_cache_work ? "no prompt was looked up" : "the simulated engine has no prefix cache";
+  return s.prefix_cache_work
+             ? "no prompt was looked up"
+             : "the simulated engine has no prefix cache; if yours has, prefix_cache.enable: true (whoever "
+               "was preempted finds its blocks again)";
 }
 
 std::vector<std::string> all_notes(const Validation& v) {
