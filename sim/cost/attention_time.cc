@@ -95,8 +95,8 @@ AttentionTime::AttentionTime(const model::ModelSpec& spec, const model::GpuSpec&
       decode_slowdown_(decode_slowdown),
       decode_overhead_s_(c.decode_overhead_s),
       prefill_overhead_s_(c.prefill_overhead_s),
-      whole_overhead_s_(
-          std::max(std::min(c.decode_overhead_s, c.prefill_overhead_s), c.decode_overhead_s - c.prefill_overhead_s)) {
+      whole_overhead_s_(std::max(std::min(c.decode_overhead_s, c.prefill_overhead_s),
+                                 c.decode_overhead_s - c.prefill_overhead_s / (1 + decode_slowdown))) {
   std::vector<double> flops;
   std::vector<double> bytes;
   for (const LayerGroup& group : layer_groups(spec, stage.value_or(model::whole_model(spec)))) {
@@ -123,7 +123,9 @@ Seconds AttentionTime::layer(const Group& group, const StepWork& work) const {
   }
   if (group.state_bytes > 0) {
     const auto sequences = static_cast<double>(work.decode_sequences + work.prefill_sequences);
-    seconds += sequences * group.state_bytes * decode_s_per_byte_ + (group.attends ? 0 : decode_overhead_s_);
+    const double bytes = sequences * group.state_bytes;
+    seconds += form_ == AttentionForm::as_gemm ? roofline_.kernel(0, bytes)
+                                               : bytes * decode_s_per_byte_ + (group.attends ? 0 : decode_overhead_s_);
   }
   return seconds;
 }

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "sim/base/diagnostics.h"
 #include "sim/base/quantities.h"
 #include "sim/model/gpu_spec.h"
 
@@ -52,8 +51,9 @@ struct Calibration {
   double memory_efficiency = 0.85;     // em: share of peak bandwidth
   Seconds kernel_overhead_s = 3.5e-6;  // t0
   double soft_max_exponent = 2.0;      // p >= 1; kMaxForm (infinity) = the larger of compute and memory time
-  bool tile_rounding = false;          // rows rounded up to a tile: 64 up to 64, multiples of 128 above
-  std::optional<GemmEfficiency> fp8;   // of fp8 weights, shares of the fp8 peak; none = as the other GEMMs
+  bool tile_rounding = false;  // rows rounded up to tiles: 64 up to 64, multiples of 128 above; of matrices in 8 bits
+                               // and less multiples of 64, of experts 63 more each
+  std::optional<GemmEfficiency> fp8;  // of fp8 weights, shares of the fp8 peak; none = as the other GEMMs
 
   // Attention.
   AttentionForm attention_form = AttentionForm::own;
@@ -82,9 +82,6 @@ struct Calibration {
   std::string source = "generic constants";
   std::string error = "expect 10-20 % on step time";
 };
-
-// Values that cannot be, all of them, at `place`.
-void check(const Calibration& calibration, const Place& place, Diagnostics& diagnostics);
 
 // How the GPUs of a server are joined. own: as the GPU's entry says, NVSwitch where it has NVLink, else PCIe.
 enum class GpuLinks { own, nvlink_pairs, pcie };

@@ -133,20 +133,20 @@ Seconds LayerTime::layers(std::int64_t tokens) const {
   Seconds seconds = 0;
   for (const LayerClass& layer : classes_) {
     Seconds mlps = 0;
-    for (const Mlp& each : layer.mlps) mlps += mlp(each, m);
+    for (const Mlp& each : layer.mlps) mlps += mlp(each, real(tokens), m);
     seconds += layer.layers * (projections(layer, m) + mlps + elementwise(layer, m) + collectives(layer, m));
   }
   return seconds;
 }
 
-Seconds LayerTime::routed(std::int64_t tokens_of_all) const {
-  const double m = real(tokens_of_all);
+Seconds LayerTime::routed(std::int64_t tokens_of_all, std::int64_t rows_of_all) const {
+  const double m = real(rows_of_all);
   Seconds seconds = 0;
   for (const LayerClass& layer : classes_) {
     for (const Mlp& each : layer.mlps) {
       if (each.experts == 0) continue;
       Seconds one = 0;
-      add_experts(one, each, m);
+      add_experts(one, each, real(tokens_of_all), m);
       const double activation = kActivationBytes * expert_rows(each, m) * (each.up + each.intermediate);
       one += separate_elementwise_ ? roofline_.kernel(0, activation)
                                    : activation / (kFusedOverPeakBandwidth * peak_bytes_per_s_);
@@ -206,30 +206,30 @@ Seconds LayerTime::projections(const LayerClass& layer, double tokens) const {
 }
 
 // Evenly routed.
-double LayerTime::expert_rows(const Mlp& m, double tokens) const {
-  return expert_share() * tokens * real(m.experts_per_token);
+double LayerTime::expert_rows(const Mlp& m, double rows) const {
+  return expert_share() * rows * real(m.experts_per_token);
 }
 
-void LayerTime::add_experts(Seconds& seconds, const Mlp& m, double tokens) const {
+void LayerTime::add_experts(Seconds& seconds, const Mlp& m, double tokens, double rows) const {
   const double touched = expert_share() * distinct_experts(tokens, m.experts_per_token, m.experts);
-  const double rows = expert_rows(m, tokens);
-  seconds += gemm(Matrices::experts, touched, rows, m.up, m.hidden);
-  seconds += gemm(Matrices::experts, touched, rows, m.hidden, m.intermediate);
+  const double routed = expert_rows(m, rows);
+  seconds += gemm(Matrices::experts, touched, routed, m.up, m.hidden);
+  seconds += gemm(Matrices::experts, touched, routed, m.hidden, m.intermediate);
 }
 
-Seconds LayerTime::mlp(const Mlp& m, double tokens) const {
+Seconds LayerTime::mlp(const Mlp& m, double tokens, double rows) const {
   if (m.experts == 0) {
-    return gemm(Matrices::mlp, 1, tokens, m.up, hidden_) + gemm(Matrices::mlp, 1, tokens, hidden_, m.intermediate);
+    return gemm(Matrices::mlp, 1, rows, m.up, hidden_) + gemm(Matrices::mlp, 1, rows, hidden_, m.intermediate);
   }
-  Seconds seconds = roofline_.gemm(1, tokens, real(m.experts), hidden_, kActivationBytes);
-  if (replicas_ == 1) add_experts(seconds, m, tokens);
+  Seconds seconds = roofline_.gemm(1, rows, real(m.experts), hidden_, kActivationBytes);
+  if (replicas_ == 1) add_experts(seconds, m, tokens, rows);
   if (m.hidden != hidden_) {  // down to the experts' width and back
-    seconds += roofline_.gemm(1, tokens, m.hidden, hidden_, kActivationBytes) +
-               roofline_.gemm(1, tokens, hidden_, m.hidden, kActivationBytes);
+    seconds += roofline_.gemm(1, rows, m.hidden, hidden_, kActivationBytes) +
+               roofline_.gemm(1, rows, hidden_, m.hidden, kActivationBytes);
   }
   if (m.shared_intermediate > 0) {
-    seconds += gemm(Matrices::shared_experts, 1, tokens, m.shared_up, hidden_) +
-               gemm(Matrices::shared_experts, 1, tokens, hidden_, m.shared_intermediate);
+    seconds += gemm(Matrices::shared_experts, 1, rows, m.shared_up, hidden_) +
+               gemm(Matrices::shared_experts, 1, rows, hidden_, m.shared_intermediate);
   }
   return seconds;
 }

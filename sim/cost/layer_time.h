@@ -39,11 +39,13 @@ class LayerTime {
   LayerTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
             const Parallelism& parallelism, std::int64_t largest_graph, std::optional<model::Stage> stage = {});
 
-  [[nodiscard]] Seconds layers(std::int64_t tokens) const;  // all of them; 0 tokens: 0. Of replicas: but for routed()
+  // All of them; 0 tokens: 0. Of replicas: but for routed(). What a graph pads a step with is computed, but touches no
+  // experts of its own.
+  [[nodiscard]] Seconds layers(std::int64_t tokens) const;
   // Of replicas: what their experts make of the tokens of all of them, and the way there and back. Every layer's hidden
   // states are gathered on all replicas, each GPU computes its part of the experts over them, and the sums are
   // scattered back: an all-gather and a reduce-scatter, vLLM's default (`allgather_reducescatter`).
-  [[nodiscard]] Seconds routed(std::int64_t tokens_of_all) const;
+  [[nodiscard]] Seconds routed(std::int64_t tokens_of_all, std::int64_t rows_of_all) const;
   // What a step of so many tokens is padded to.
   [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;
   [[nodiscard]] Seconds head(std::int64_t rows) const;  // 0 rows: 0
@@ -82,14 +84,15 @@ class LayerTime {
   [[nodiscard]] Mlp mlp_of(const model::ModelSpec& spec, const model::MlpGroup& group) const;
 
   [[nodiscard]] Seconds projections(const LayerClass& layer, double tokens) const;
-  [[nodiscard]] Seconds mlp(const Mlp& mlp, double tokens) const;
+  // `tokens`: those that choose experts; `rows`: with what the step is padded by.
+  [[nodiscard]] Seconds mlp(const Mlp& mlp, double tokens, double rows) const;
   [[nodiscard]] Seconds elementwise(const LayerClass& layer, double tokens) const;
   [[nodiscard]] Seconds collectives(const LayerClass& layer, double tokens) const;
   // The part of the experts, and of the rows that are routed, that a GPU has.
   [[nodiscard]] double expert_share() const { return expert_parallel_ ? 1 / static_cast<double>(tp_ * replicas_) : 1; }
-  [[nodiscard]] double expert_rows(const Mlp& mlp, double tokens) const;
+  [[nodiscard]] double expert_rows(const Mlp& mlp, double rows) const;
   // The routed experts' GEMMs, added one by one.
-  void add_experts(Seconds& seconds, const Mlp& mlp, double tokens) const;
+  void add_experts(Seconds& seconds, const Mlp& mlp, double tokens, double rows) const;
   // A GEMM over matrices of the checkpoint, in their format.
   [[nodiscard]] Seconds gemm(model::Matrices matrices, double groups, double rows, double n, double k) const;
 

@@ -141,8 +141,8 @@ class Lockstep final : public RooflineBase {
     return model_.seconds(work, tokens) + host(work);
   }
   [[nodiscard]] SimTime joint(Seconds slowest, const Shape& shape) {
-    const std::int64_t routed = graphs_ ? replicas_ * model_.padded(shape.most) : shape.all;
-    return std::max(SimTime(1), to_time(slowest + model_.routed_seconds(routed)));
+    const std::int64_t rows = graphs_ ? replicas_ * model_.padded(shape.most) : shape.all;
+    return std::max(SimTime(1), to_time(slowest + model_.routed_seconds(shape.all, rows)));
   }
 
   StageTime model_;

@@ -1,13 +1,8 @@
 #include "sim/cost/stage_time.h"
 
-#include <algorithm>
-
 #include "sim/base/check.h"
 
 namespace blockyard::cost {
-namespace {
-constexpr std::int64_t kMostRouted = 1 << 18;  // entries: 2 MiB
-}  // namespace
 
 StageTime::StageTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, const Calibration& calibration,
                      const RooflineOptions& o, const model::Stage& stage)
@@ -16,8 +11,7 @@ StageTime::StageTime(const model::ModelSpec& spec, const model::GpuSpec& gpu, co
                  stage),
       samples_(stage.samples),
       layers_(o.table_tokens),
-      head_(stage.samples ? o.table_tokens : 0),
-      routed_(o.parallelism.data > 1 ? std::min(kMostRouted, o.parallelism.data * o.table_tokens) : 0) {
+      head_(stage.samples ? o.table_tokens : 0) {
   CHECK_LAW(o.table_tokens >= 0, "table_tokens {}", o.table_tokens);
 }
 

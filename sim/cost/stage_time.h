@@ -24,9 +24,9 @@ class StageTime {
   }
   // The same in a step that is padded to so many tokens; of replicas that share experts, without these.
   [[nodiscard]] Seconds seconds(const StepWork& work, std::int64_t tokens);
-  // Of such replicas: the experts over the tokens of all.
-  [[nodiscard]] Seconds routed_seconds(std::int64_t tokens_of_all) {
-    return routed_.at(tokens_of_all, [this](std::int64_t tokens) { return layer_time_.routed(tokens); });
+  // Of such replicas: the experts over the tokens of all, and the rows that these are padded to. Computed each time.
+  [[nodiscard]] Seconds routed_seconds(std::int64_t tokens_of_all, std::int64_t rows_of_all) const {
+    return layer_time_.routed(tokens_of_all, rows_of_all);
   }
   [[nodiscard]] std::int64_t padded(std::int64_t tokens) const { return layer_time_.padded(tokens); }
   [[nodiscard]] const AttentionTime& attention() const { return attention_; }
@@ -55,7 +55,6 @@ class StageTime {
   bool samples_;
   Table layers_;
   Table head_;
-  Table routed_;
 };
 
 inline Seconds StageTime::seconds(const StepWork& work, std::int64_t tokens) {

@@ -37,7 +37,7 @@ Key text(std::string path, std::string section, std::string doc) {
 
 Key efficiency(std::string name, std::string doc) {
   return {
-      .path = "calibration." + std::move(name), .accepts = {{Kind::real, above_up_to(0, 4)}}, .doc = std::move(doc)};
+      .path = "calibration." + std::move(name), .accepts = {{Kind::real, above_up_to(0, 2)}}, .doc = std::move(doc)};
 }
 
 Key overhead(std::string name, std::string doc) {
@@ -68,7 +68,7 @@ Keys calibration_keys() {
       overhead("decode_overhead", "ta of decode attention"),
       efficiency("prefill_compute_efficiency", "ea_p: share of the peak FLOP/s that prefill attention reaches"),
       {.path = "calibration.prefill_memory_efficiency",
-       .accepts = {{Kind::real, above_up_to(0, 4)}},
+       .accepts = {{Kind::real, above_up_to(0, 2)}},
        .words = {{"none", "no such term"}},
        .fallback = "none",
        .doc = "eb_p: share of the peak bandwidth in prefill attention"},
@@ -99,11 +99,11 @@ Keys calibration_keys() {
   }
   const std::string fp8 = section + ".fp8";
   keys.push_back({.path = fp8 + ".compute_efficiency",
-                  .accepts = {{Kind::real, above_up_to(0, 4)}},
+                  .accepts = {{Kind::real, above_up_to(0, 2)}},
                   .required_in = fp8,
                   .doc = "share of the fp8 peak that a GEMM of fp8 weights reaches"});
   keys.push_back({.path = fp8 + ".memory_efficiency",
-                  .accepts = {{Kind::real, above_up_to(0, 4)}},
+                  .accepts = {{Kind::real, above_up_to(0, 2)}},
                   .required_in = fp8,
                   .doc = "share of the peak bandwidth"});
   keys.push_back({.path = fp8 + ".kernel_overhead",
@@ -234,7 +234,7 @@ Schema calibration_schema(const NameDocs& shares, const NameDocs& times) {
       {.path = "gpus", .accepts = {{Kind::integer, kCount}}, .doc = "likewise, how many"},
   };
   for (const NameDoc& share : shares) {
-    keys.push_back({.path = share.name, .accepts = {{Kind::real, above_up_to(0, 4)}}, .doc = share.doc});
+    keys.push_back({.path = share.name, .accepts = {{Kind::real, above_up_to(0, 2)}}, .doc = share.doc});
   }
   for (const NameDoc& time : times) {
     keys.push_back({.path = time.name, .accepts = {{Kind::time, between(0, 60)}}, .doc = time.doc});

@@ -73,10 +73,26 @@ rc::Gen<BatchOf> any_batch() {
   });
 }
 
+model::ModelSpec many_experts() {
+  model::ModelSpec m = model::decoder({"many experts", 48, 2048, 768, 32, 4, 128, 151936, 40960});
+  m.num_experts = 128;
+  m.experts_per_token = 8;
+  return m;
+}
+
+model::ModelSpec quantised(model::ModelSpec m, double bytes, std::optional<model::ElementType> activations) {
+  m.name += " quantised";
+  m.quantization = model::Quantization{"some", bytes, {}, false, false, activations};
+  return m;
+}
+
 rc::Gen<model::ModelSpec> any_model() {
-  return rc::gen::element(model::llama_2_7b(), model::llama_3_8b(), model::llama_3_70b(), model::qwen2_5_7b(),
-                          model::qwen3_32b(), model::mixtral_8x7b(), model::opt_13b(),
-                          model::decoder({"small", 12, 768, 3072, 12, 12, 64, 32000, 131072}));
+  return rc::gen::element(
+      many_experts(), quantised(model::llama_3_8b(), 0.52, std::nullopt),
+      quantised(model::llama_3_8b(), 1, std::nullopt), quantised(model::llama_3_8b(), 1, model::ElementType::fp8),
+      quantised(model::mixtral_8x7b(), 0.52, std::nullopt), quantised(many_experts(), 1, model::ElementType::fp8),
+      model::llama_2_7b(), model::llama_3_8b(), model::llama_3_70b(), model::qwen2_5_7b(), model::qwen3_32b(),
+      model::mixtral_8x7b(), model::opt_13b(), model::decoder({"small", 12, 768, 3072, 12, 12, 64, 32000, 131072}));
 }
 
 rc::Gen<CalibratedGpu> any_gpu() { return rc::gen::elementOf(all_gpus()); }
@@ -176,6 +192,27 @@ TEST_CASE("splitting a lone prefill into chunks never costs less in total") {
     }
     RC_ASSERT(cost->step(sums(*cost, {{}, {{length, cached}}, 1})) <= total + SimTime(pieces));
   }));
+}
+
+// Small steps run in CUDA graphs of a few sizes: 9 tokens compute as many rows as 16, and read the experts of 9. Where
+// rows come in tiles, 129 are more than 128 and 1.
+TEST_CASE("nor where what is split just went beyond a graph or a tile") {
+  for (const model::ModelSpec& spec :
+       {many_experts(), model::mixtral_8x7b(), quantised(model::llama_3_8b(), 0.52, std::nullopt),
+        quantised(model::llama_3_8b(), 1, std::nullopt), model::llama_3_8b()}) {
+    for (const CalibratedGpu& g : all_gpus()) {
+      const auto cost = make_roofline(spec, g.gpu, g.calibration, over(1));
+      const auto prefill = [&](std::int64_t fresh, std::int64_t before, bool last) {
+        return cost->step(sums(*cost, {{}, {{fresh, before}}, last}));
+      };
+      for (const std::int64_t first : {1, 8, 64, 128, 256, 512, 2'048, 3'584}) {
+        for (const std::int64_t rest : {1, 2, 53}) {
+          INFO(spec.name << " on " << g.gpu.name << ": " << first << " + " << rest);
+          CHECK(prefill(first + rest, 0, true) <= prefill(first, 0, false) + prefill(rest, first, true) + SimTime(2));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("one GPU does not communicate, several do") {
