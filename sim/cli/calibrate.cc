@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <ostream>
@@ -25,6 +26,12 @@ namespace {
 // would only stand for something else that is amiss, and the scenario says which they are.
 std::string usual_constants(const scenario::Document& scenario) {
   return scenario.is_word("cost.front_end", "none") ? "efficiency,host_time" : "efficiency,host_time,front_end";
+}
+
+// Constants that a scenario may give by keys of their own.
+bool sets_itself(const scenario::Document& scenario, const std::string& constant) {
+  constexpr std::array<std::string_view, 4> kKeys{"host_time", "host_sequence", "host_rank", "front_end"};
+  return std::ranges::find(kKeys, constant) != kKeys.end() && scenario.is_set("cost." + constant);
 }
 
 std::vector<std::string> constants_of(const std::string& text, const Place& place, Diagnostics& errors) {
@@ -126,6 +133,11 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   yaml.close();
   yaml.commit();
   streams.out << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
+  for (const study::FittedConstant& constant : calibrated.constants) {
+    const bool fitted = constant.fitted.identified == study::Identified::yes;
+    if (fitted && sets_itself(scenario, constant.name))
+      streams.out << fmt::format("cost.{} of the scenario goes before the file: take it out there\n", constant.name);
+  }
   return ExitStatus::done;
 }
 

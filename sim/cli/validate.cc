@@ -103,7 +103,7 @@ bool looks_like_milliseconds(const std::vector<study::SignedError>& errors) {
 // What no simulation would mend is said before it.
 void check(const std::vector<Bound>& bounds, const study::ValidateOptions& how, const study::MeasuredRun& run,
            const Options& options) {
-  const std::vector<std::string> names = study::figure_names(run);
+  const std::vector<std::string> names = study::figure_names(run, how.leave_out_first == 0);
   if (names.empty())
     throw InputError(Place{run.file.name}, "no request has a measured time: there is nothing to compare");
   Diagnostics errors;

@@ -12,7 +12,6 @@ namespace {
 using model::LayerGroup;
 using model::LayerKind;
 
-constexpr double kActivationBytes = 2;
 constexpr std::int64_t kTileRows = 64;
 // A batch that brings so many streams an SM is not split further: constants of the kernel's own rule.
 constexpr double kFilled = 0.8 * 2;

@@ -36,6 +36,8 @@ struct AllReduce {
   double one_shot_bytes = 0;  // 0 = never
   Seconds one_shot_latency_s = 0;
   double one_shot_bytes_per_s = 0;
+
+  bool operator==(const AllReduce&) const = default;
 };
 
 // GEMMs in another number format: fp8 weights and activations.
@@ -43,6 +45,8 @@ struct GemmEfficiency {
   double compute_efficiency = 0;
   double memory_efficiency = 0;
   Seconds kernel_overhead_s = 0;
+
+  bool operator==(const GemmEfficiency&) const = default;
 };
 
 struct Calibration {
@@ -81,6 +85,8 @@ struct Calibration {
   bool generic = true;  // no data of this GPU
   std::string source = "generic constants";
   std::string error = "expect 10-20 % on step time";
+
+  bool operator==(const Calibration&) const = default;
 };
 
 // How the GPUs of a server are joined. own: as the GPU's entry says, NVSwitch where it has NVLink, else PCIe.

@@ -9,6 +9,8 @@
 
 namespace blockyard::cost {
 
+inline constexpr double kActivationBytes = 2;
+
 // How the GEMMs of a checkpoint run on a GPU.
 //   plain      16-bit weights
 //   fp8        on the fp8 tensor cores, where the GPU has them: weights and activations in fp8

@@ -11,7 +11,6 @@ using model::LayerGroup;
 using model::Matrices;
 using model::MlpGroup;
 
-constexpr double kActivationBytes = 2;
 constexpr double kHeadBytes = 2;  // quantised checkpoints keep the output head in 16 bits
 // A fused elementwise kernel finds part of its input in the L2 cache: measured on compiled layers.
 constexpr double kFusedOverPeakBandwidth = 1.7;

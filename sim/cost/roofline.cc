@@ -9,12 +9,12 @@
 
 #include "sim/base/check.h"
 #include "sim/cost/assumptions.h"
+#include "sim/cost/kernels.h"
 #include "sim/cost/stage_time.h"
 
 namespace blockyard::cost {
 namespace {
 
-constexpr double kActivationBytes = 2;
 // The hidden states and, apart from them, the residual that they are still to be added to.
 constexpr double kTensorsSent = 2;
 

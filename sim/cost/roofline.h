@@ -3,8 +3,8 @@
 //
 //   GEMM         ((2 M N K / (ec F))^p + ((w N K + 2 M K + 2 M N) / (em B))^p)^(1/p) + t0, the larger if p is infinite
 //   layer        qkv, o, gate+up, down; elementwise; attention; 2 all-reduces of 2 M hidden bytes if tp > 1. A step of
-//                at most 512 tokens runs in a CUDA graph: M is its padded size there (cuda_graphs.h). Layers that
-//                differ (dense and sparse, latent, recurrent) are summed class by class (layer_time.h)
+//                at most `largest_graph` tokens runs in a CUDA graph: M is its padded size there (cuda_graphs.h).
+//                Layers that differ (dense and sparse, latent, recurrent) are summed class by class (layer_time.h)
 //   weights      fp8, int8: tensor cores of that format; other formats of 8 bits and less: fewer bytes, converted
 //   experts      router; gate+up and down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
 //                experts that uniform routing is expected to touch; expert parallelism: layer_time.h

@@ -4,12 +4,6 @@
 #include <optional>
 
 namespace blockyard::serving {
-namespace {
-
-metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
-
-}  // namespace
-
 Replica::Replica(const ReplicaOptions& options, sched::Scheduler& scheduler, kv::Memory& memory, cost::CostModel& cost,
                  metrics::Collector& collector, PromptContents* contents)
     : options_(options),
@@ -343,8 +337,8 @@ cost::StepWork Replica::work_of(const sched::Batch& batch) const {
   return work;
 }
 
-// Without a cache every sequence of the batch computes its whole context, as one prefill: n tokens, n * n / 2 query-key
-// pairs.
+// Without a cache every sequence of the batch computes its whole context, as one prefill. Of decodes only sums are
+// known: n * n / 2 query-key pairs each, without what a kernel leaves idle.
 cost::StepTime Replica::recomputed_duration(const sched::Batch& batch) {
   cost::StepWork work;
   work.sampled_sequences = batch.decodes;

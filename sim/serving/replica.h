@@ -40,6 +40,9 @@
 
 namespace blockyard::serving {
 
+// Requests have the same number everywhere.
+[[nodiscard]] inline metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
+
 // What a MemoryWork takes; the GPUs of a replica work side by side. Nothing of it overlaps with the step.
 struct MemoryTimes {
   Seconds copied_token_s = 0;  // read once and written once at the memory bandwidth of one GPU

@@ -4,12 +4,6 @@
 #include "sim/serving/replica.h"
 
 namespace blockyard::serving {
-namespace {
-
-metrics::RecordId record(RequestId id) { return static_cast<metrics::RecordId>(id); }
-
-}  // namespace
-
 // As long as there is room and something to compute. Returns when the oldest has left the last stage.
 SimTime Replica::send_batches(SimTime now) {
   while (batches_ < under_way_.size() && anybody() && send_batch(now)) {

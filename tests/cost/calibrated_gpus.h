@@ -1,4 +1,5 @@
-// GPUs with the constants fitted to their measured kernels, and one without data.
+// GPUs with the constants fitted to their measured kernels, as configs/gpus has them
+// (tests/serving/measured_layers_test.cc), and one without data.
 #pragma once
 
 #include <vector>
@@ -60,6 +61,10 @@ inline CalibratedGpu h100() {
   g.calibration.all_reduce = {
       {2, {4.3e-6, 274e9}}, {4, {7.3e-6, 284e9, 524288, 4.5e-6, 264e9}}, {8, {9.3e-6, 352e9, 262144, 4.6e-6, 292e9}}};
   g.calibration.all_reduce_eager = {{2, {20.4e-6, 255e9}}, {4, {23.1e-6, 301e9}}, {8, {24.4e-6, 367e9}}};
+  g.calibration.prefill_occupancy = false;
+  g.calibration.mixed_decode_factor = 0;
+  g.gpu.shared_memory_per_sm = Bytes(233'472);
+  g.gpu.pcie_bytes_per_s = 64e9;
   g.calibration.fp8 = GemmEfficiency{0.492, 0.877, 6.77e-6};
   g.gpu.fp8_flops_per_s = 1979e12;
   return g;
@@ -77,6 +82,9 @@ inline CalibratedGpu l40s() {
   g.calibration.prefill_memory_efficiency = 1.8;
   g.calibration.prefill_overhead_s = 7.7e-6;
   g.calibration.prefill_occupancy = false;
+  g.calibration.stream_bytes_per_s = 41e9;
+  g.calibration.all_reduce = {{2, {5.3e-6, 19.1e9}}, {4, {12.7e-6, 3.8e9}}, {8, {23.3e-6, 2.0e9}}};
+  g.gpu.fp8_flops_per_s = 733e12;
   return g;
 }
 
@@ -93,6 +101,7 @@ inline CalibratedGpu rtx_4090() {
   g.calibration.prefill_overhead_s = 0.05e-6;
   g.calibration.elementwise_overhead_s = 2.2e-6;
   g.calibration.mixed_decode_factor = 1.725;
+  g.gpu.fp8_flops_per_s = 330e12;
   g.calibration.stream_bytes_per_s = 41e9;
   return g;
 }
@@ -109,6 +118,9 @@ inline CalibratedGpu rtx_pro_6000() {
   g.calibration.prefill_overhead_s = 12.3e-6;
   g.calibration.elementwise_overhead_s = 2.6e-6;
   g.calibration.mixed_decode_factor = 1.74;
+  g.calibration.all_reduce = {{2, {20e-6, 16e9}}};
+  g.gpu.pcie_bytes_per_s = 64e9;
+  g.gpu.fp8_flops_per_s = 935.6e12;
   g.calibration.stream_bytes_per_s = 40e9;
   return g;
 }

@@ -10,6 +10,7 @@
 
 #include "sim/cost/roofline.h"
 #include "sim/serving/hardware.h"
+#include "tests/cost/calibrated_gpus.h"
 #include "tests/cost/kernel_tables.h"
 
 using namespace blockyard;
@@ -89,5 +90,26 @@ TEST_CASE("whole layers of every model are within 6 % on average") {
       INFO(gpu << ' ' << key);
       if (key.find(' ') == std::string::npos) CHECK(errors.mape() < 6);
     }
+  }
+}
+
+TEST_CASE("the GPUs of the cost model's tests are the catalogue's") {
+  for (const auto& [name, g] :
+       {std::pair("a100-80gb-sxm", a100()), std::pair("h100-80gb-sxm", h100()), std::pair("l40s", l40s()),
+        std::pair("rtx-4090", rtx_4090()), std::pair("rtx-pro-6000", rtx_pro_6000())}) {
+    INFO(name);
+    const serving::GpuEntry entry = serving::gpu_named(name, kConfigs);
+    Calibration expected = g.calibration;
+    expected.source = entry.calibration.source;
+    expected.error = entry.calibration.error;
+    CHECK(entry.calibration == expected);
+    CHECK(entry.spec.bf16_flops_per_s == Approx(g.gpu.bf16_flops_per_s));
+    CHECK(entry.spec.fp8_flops_per_s == Approx(g.gpu.fp8_flops_per_s));
+    CHECK(entry.spec.memory_bandwidth_bytes_per_s == Approx(g.gpu.memory_bandwidth_bytes_per_s));
+    CHECK(entry.spec.sm_count == g.gpu.sm_count);
+    CHECK(entry.spec.shared_memory_per_sm == g.gpu.shared_memory_per_sm);
+    CHECK(entry.spec.attention_kernel == g.gpu.attention_kernel);
+    CHECK(entry.spec.gpu_link_bytes_per_s == Approx(g.gpu.gpu_link_bytes_per_s));
+    CHECK(entry.spec.pcie_bytes_per_s == Approx(g.gpu.pcie_bytes_per_s));
   }
 }

@@ -164,6 +164,20 @@ TEST_CASE("constants that do nearly the same are told apart where the load varie
   }
 }
 
+TEST_CASE("where only some times were measured, what held up a few requests does not bend the fit") {
+  MeasuredRun run = measured_on(engine_with({"cost.host_time=4 ms"}), some_requests(600), 0.02);
+  for (std::size_t i = 0; i < run.requests.size(); ++i) {
+    MeasuredRequest& r = run.requests[i];
+    r.ttft.reset();
+    r.tpot_ns.reset();
+    if (i % 33 == 0) r.e2e = SimTime(50 * r.e2e->count());
+  }
+  const Calibrated c = calibrate(engine_with(), kConfigs, run,
+                                 {.fit = {"host_time"}, .holdout = 0.25, .leave_out_first = 0, .go_on = {}});
+  INFO(print_calibration(c));
+  CHECK(c.result.engine.per_step_s == Approx(4e-3).epsilon(0.25));  // 5.9 ms if they counted in full
+}
+
 TEST_CASE("of two constants that do the same to these requests the one named first is fitted") {
   std::vector<MeasuredRequest> requests = some_requests(200);
   for (MeasuredRequest& r : requests)
@@ -261,6 +275,7 @@ TEST_CASE("too few requests, and cost models without constants, are refused") {
   MeasuredRun run = measured_on(engine_with());
   const CalibrateOptions how{.fit = {"host_time"}, .holdout = 0.3, .leave_out_first = 0, .go_on = {}};
   CHECK_THROWS_AS(calibrate(engine_with({"cost.model=fixed", "cost.step=10 ms"}), kConfigs, run, how), InputError);
+  CHECK_THROWS_AS(calibrate(engine_with({"kv_cache.strategy=none"}), kConfigs, run, how), InputError);
   run.requests.resize(20);
   CHECK_THROWS_AS(calibrate(engine_with(), kConfigs, run, how), InputError);
 }

@@ -161,29 +161,23 @@ class Trials {
       for (std::size_t j = 0; j < answers.size(); ++j) slopes[j] += answers[j] / simulated;
       ++count;
     }
-    void add_refused(double measured) {
-      if (!(measured > 0)) return;
-      sum += std::log(2);
-      ++count;
-    }
   };
 
-  // One that was turned away, or that the run ended before, has no time: it counts as one that took twice as long.
+  // One that was turned away, or that the run ended before, has no time; where a group has none at all it counts as if
+  // it took twice as long.
   void add_group(const metrics::Collector& collector, const TimeSlopes& slopes, SimTime front_end, std::size_t begin,
                  std::size_t end, Evaluation& to) const {
     const std::size_t n = to.slopes.size();
     Mean ttft(n);
     Mean tpot(n);
     Mean e2e(n);
+    std::size_t refused = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const MeasuredRequest& m = run_->requests[i];
       const double measured_ttft = m.ttft ? static_cast<double>(m.ttft->count()) : 0;
       const double measured_e2e = m.e2e ? static_cast<double>(m.e2e->count()) : 0;
-      const bool arrived = i < collector.records().size();
-      if (!arrived || collector.records()[i].outcome != metrics::Outcome::finished) {
-        ttft.add_refused(measured_ttft);
-        tpot.add_refused(m.tpot_ns.value_or(0));
-        e2e.add_refused(measured_e2e);
+      if (i >= collector.records().size() || collector.records()[i].outcome != metrics::Outcome::finished) {
+        ++refused;
         continue;
       }
       const metrics::RequestRecord& s = collector.records()[i];
@@ -202,7 +196,7 @@ class Trials {
     }
     for (const Mean& mean : {ttft, tpot, e2e}) {
       const double count = std::max(1, mean.count);
-      to.residuals.push_back(mean.sum / count);
+      to.residuals.push_back(refused == end - begin ? std::log(2) : mean.sum / count);
       for (std::size_t j = 0; j < n; ++j) to.slopes[j].push_back(mean.slopes[j] / count);
     }
   }
@@ -259,6 +253,10 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
                      const CalibrateOptions& options) {
   if (scenario.choice("cost.model") != "roofline")
     throw InputError(scenario.place("cost.model"), "cost.model: only the roofline has constants to fit");
+  if (scenario.choice("kv_cache.strategy") == "none") {
+    throw InputError(scenario.place("kv_cache.strategy"),
+                     "kv_cache.strategy: none computes each context again in every step: no fit is made of that");
+  }
   const auto all = static_cast<std::int64_t>(run.requests.size());
   const std::int64_t first = std::min(options.leave_out_first, all);
   const std::int64_t part = all - std::llround(options.holdout * static_cast<double>(all - first));
@@ -288,6 +286,7 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
       return trials.evaluate(constants, by, static_cast<std::size_t>(first), static_cast<std::size_t>(part));
     };
     const Fit fit = fit_least_squares(parameters, model, {.together = kTimes});
+    c.settled = fit.settled;
     std::vector<double> values;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const cost::ConstantDoc& doc = doc_of(options.fit[i]);

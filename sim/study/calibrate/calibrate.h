@@ -4,7 +4,8 @@
 // far as they were measured, so that noise that is as often too long as too short by the same factor moves nothing;
 // each is the mean over a few requests that came one after the other. A constant that these requests cannot tell keeps
 // its value and is not written; least_squares.h has the rule, and within the fitted part alone: the held-out part
-// decides nothing. Cost: seven to forty runs, whatever the number of constants, in which a step is timed once for each.
+// decides nothing. Cost: mostly seven to forty runs, whatever the number of constants, in which a step is timed once
+// for each.
 #pragma once
 
 #include <filesystem>
@@ -47,13 +48,14 @@ struct Calibrated {
   std::int64_t held_out_requests = 0;
   int runs = 0;
   bool interrupted = false;
-  Validation before;  // on the held-out part
+  bool settled = false;  // else the fit ended on its way
+  Validation before;     // on the held-out part
   Validation after;
   Validation fitted_before;  // on the fitted part
   Validation fitted_after;
 };
 
-// Throws InputError for names that are none and data too few to part.
+// Throws InputError for what has no constants to fit and for data too few to part. The names are constant_names().
 [[nodiscard]] Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::path& configs,
                                    const MeasuredRun& run, const CalibrateOptions& options);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "sim/report/figures.h"
 #include "sim/report/text_table.h"
@@ -29,8 +30,7 @@ std::string reason(const FittedConstant& c) {
     case Identified::no_effect:
       return "these requests do not depend on it";
     case Identified::like_another:
-      return fmt::format("cannot be told apart from {}", c.like) +
-             (refused == value_text(c.kind, c.before) ? "" : fmt::format(" (with both free: {})", refused));
+      return fmt::format("cannot be told apart from {}", c.like);
     case Identified::no_gain:
       return fmt::format("requests left out of a fit are foretold no better with it free (fitted: {})", refused);
     case Identified::at_bound:
@@ -65,30 +65,36 @@ void add_constants(const Calibrated& c, std::string& text) {
 std::string error_text(const Validation& v, const std::string& name) {
   for (const SignedError& e : errors_of(v)) {
     if (e.name != name) continue;
-    return name.ends_with("_per_request") ? fmt::format("{:.1f} %", 100 * e.share) : report::error_text(e.share);
+    constexpr double kMostPercent = 10;
+    return name.ends_with("_per_request") && e.share < kMostPercent ? fmt::format("{:.1f} %", 100 * e.share)
+                                                                    : report::error_text(e.share);
   }
   return "-";
 }
 
-// Of each request, over all of its times.
-double mean_error(const Validation& v) {
-  double sum = 0;
-  for (const SignedError& e : errors_of(v)) {
-    if (e.name.ends_with("_per_request")) sum += e.share;
+// Of each request's last token, or of what else was measured.
+double error_of_requests(const Validation& v) {
+  for (const char* figure : {"e2e_per_request", "ttft_per_request", "tpot_per_request"}) {
+    for (const SignedError& e : errors_of(v)) {
+      if (e.name == figure) return e.share;
+    }
   }
-  return sum;
+  return 0;
 }
 
-// A figure that the fit moves further away by this much is told.
+// A figure that the fit moves further away by this much is told; the few requests beyond a percentile jump by more.
 constexpr double kWorse = 0.02;
+constexpr double kWorsePercentile = 0.05;
 
-void add_worse(const Validation& before, const Validation& after, const char* part, std::string& text) {
+void add_worse(const Validation& before, const Validation& after, const char* part, std::vector<std::string>& worse) {
   const std::vector<SignedError> errors = errors_of(before);
   for (const SignedError& now : errors_of(after)) {
     const auto then = std::ranges::find(errors, now.name, &SignedError::name);
-    if (then == errors.end() || std::abs(now.share) < std::abs(then->share) + kWorse) continue;
-    text += fmt::format("worse with the fit, {}: {}, {} -> {}: what was fitted may stand for something else\n", part,
-                        now.name, error_text(before, now.name), error_text(after, now.name));
+    const double least =
+        now.name.find("_p") == std::string::npos || now.name.ends_with("_per_request") ? kWorse : kWorsePercentile;
+    if (then == errors.end() || std::abs(now.share) < std::abs(then->share) + least) continue;
+    worse.push_back(
+        fmt::format("{} ({}) {} -> {}", now.name, part, error_text(before, now.name), error_text(after, now.name)));
   }
 }
 
@@ -110,7 +116,7 @@ std::string print_calibration(const Calibrated& c) {
                                  identity.gpus, identity.gpu, c.after.file.name);
   text += fmt::format("requests    {} fitted, the last {} held out; {} runs\n", report::count_text(c.fitted_requests),
                       report::count_text(c.held_out_requests), c.runs);
-  text += print_measured_file(c.after.file) + '\n';
+  text += print_not_served(c.after.summary) + print_measured_file(c.after.file) + '\n';
   add_constants(c, text);
   TextTable errors;
   errors.add({"error", "held out: before", "after", "fitted: before", "after"});
@@ -120,10 +126,17 @@ std::string print_calibration(const Calibrated& c) {
   }
   text += errors.text();
   text += "\nerror: simulated / measured - 1; e2e_per_request: mean of the absolute error of each request.\n";
-  if (mean_error(c.after) > mean_error(c.before))
+  if (!c.settled) text += "the fit ended on its way: begin another where it is, by cost.calibration.\n";
+  if (error_of_requests(c.after) > error_of_requests(c.before))
     text += "the held-out requests are further off with the fit than without it: better not use it.\n";
-  add_worse(c.before, c.after, "held out", text);
-  add_worse(c.fitted_before, c.fitted_after, "fitted", text);
+  std::vector<std::string> worse;
+  add_worse(c.before, c.after, "held out", worse);
+  add_worse(c.fitted_before, c.fitted_after, "fitted", worse);
+  if (!worse.empty()) {
+    text += report::wrapped(
+        "", fmt::format("worse with the fit: {}: what was fitted may stand for something else", fmt::join(worse, ", ")),
+        120, "  ");
+  }
   text +=
       "std. error: by leaving out each eighth of the fitted requests in turn; as far as the constants that were kept "
       "are right.\n";

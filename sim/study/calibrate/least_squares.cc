@@ -19,9 +19,16 @@ constexpr double kSame = 0.999999;    // correlation of effects above which no a
 constexpr int kMostTries = 3;         // of a step, each half as long as the one before
 constexpr double kWithinNoise = 0.5;  // of what noise alone would leave to mend: less is not worth a step
 
-constexpr double kMostChange = 0.5;  // of a parameter's scale, in a step
+constexpr double kMostChange = 0.5;  // in a step, of a parameter's scale or of what it is
+constexpr double kComesTrue = 0.2;   // of what a step foretold: then it is kept, whatever is left to mend
 
 double norm_of(const Vector& v) { return std::sqrt(dot(v, v)); }
+
+// The part of `v` along `unit`.
+void take_out(Vector& v, const Vector& unit) {
+  const double part = dot(v, unit);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] -= part * unit[i];
+}
 
 class Solver {
  public:
@@ -39,6 +46,7 @@ class Solver {
 
   Fit run() {
     current_ = start_ = evaluate(values_);
+    find_kinds();
     find_effects();
     weigh();
     for (const std::size_t j : candidates()) {
@@ -72,19 +80,36 @@ class Solver {
 
   // Weights as the residuals now tell them, beside those of the surest kind.
   void weigh() {
-    const std::size_t kinds = options_.together;
-    const Vector& r = current_.residuals;
-    for (std::size_t k = 0; k < kinds; ++k) {
-      double sum = 0;
-      std::size_t pairs = 0;
-      for (std::size_t i = k; i + kinds < r.size(); i += kinds, ++pairs)
-        sum += (r[i + kinds] - r[i]) * (r[i + kinds] - r[i]);
-      const double noise = pairs > 0 ? std::sqrt(sum / 2 / static_cast<double>(pairs)) : 0;
-      kind_weights_[k] = 1 / std::max(options_.least_noise, noise);
+    for (std::size_t k = 0; k < options_.together; ++k)
+      kind_weights_[k] = known_[k] ? 1 / std::max(options_.least_noise, noise_of_kind(k)) : 0;
+    if (const double surest = std::ranges::max(kind_weights_); surest > 0) {
+      for (double& w : kind_weights_) w /= surest;
     }
-    const double surest = std::ranges::max(kind_weights_);
-    for (double& w : kind_weights_) w /= surest;
     take_columns();
+  }
+  // What neighbours of a kind still differ by where the parameters have mended what they could, were all linear: else a
+  // kind would count for little just where a parameter that it tells of is far off.
+  [[nodiscard]] double noise_of_kind(std::size_t kind) const {
+    Vector rest = of_kind(current_.residuals, kind);
+    std::vector<Vector> basis;
+    for (std::size_t j = 0; j < values_.size(); ++j) {
+      Vector column = of_kind(current_.slopes[j], kind);
+      const double before = norm_of(column);
+      for (const Vector& b : basis) take_out(column, b);
+      const double norm = norm_of(column);
+      if (!(norm > own_share_at(options_.alike) * before)) continue;
+      for (double& x : column) x /= norm;
+      take_out(rest, column);
+      basis.push_back(std::move(column));
+    }
+    double sum = 0;
+    for (std::size_t i = 1; i < rest.size(); ++i) sum += (rest[i] - rest[i - 1]) * (rest[i] - rest[i - 1]);
+    return rest.size() > 1 ? std::sqrt(sum / 2 / static_cast<double>(rest.size() - 1)) : 0;
+  }
+  [[nodiscard]] Vector of_kind(const Vector& v, std::size_t kind) const {
+    Vector those;
+    for (std::size_t i = kind; i < v.size(); i += options_.together) those.push_back(v[i]);
+    return those;
   }
   [[nodiscard]] double kind_weight(std::size_t i) const { return kind_weights_[i % kind_weights_.size()]; }
   // Of residual i, by kind and as Huber has it: by its root both residuals and slopes are multiplied.
@@ -113,8 +138,23 @@ class Solver {
     }
   }
 
+  // A kind that nobody measured is 0 throughout: it says nothing, and is not sure of it.
+  void find_kinds() {
+    known_.assign(options_.together, false);
+    for (std::size_t i = 0; i < start_.residuals.size(); ++i) {
+      const bool any =
+          start_.residuals[i] != 0 || std::ranges::any_of(start_.slopes, [i](const Vector& s) { return s[i] != 0; });
+      if (any) known_[i % options_.together] = true;
+    }
+  }
+  // Residuals of kinds that were measured.
+  [[nodiscard]] double known_residuals() const {
+    const auto kinds = static_cast<double>(std::ranges::count(known_, true));
+    return std::max(1.0, static_cast<double>(current_.residuals.size()) * kinds / static_cast<double>(known_.size()));
+  }
+
   void find_effects() {
-    const double n = std::max<double>(1, static_cast<double>(current_.residuals.size()));
+    const double n = known_residuals();
     for (std::size_t j = 0; j < values_.size(); ++j) {
       if ((*parameters_)[j].scale * norm_of(current_.slopes[j]) / std::sqrt(n) < options_.least_effect)
         fit_.parameters[j].identified = Identified::no_effect;
@@ -134,10 +174,7 @@ class Solver {
   [[nodiscard]] double own_share(std::size_t j) const {
     std::vector<Vector> basis;
     const auto rest_of = [&](Vector v) {
-      for (const Vector& b : basis) {
-        const double part = dot(v, b);
-        for (std::size_t i = 0; i < v.size(); ++i) v[i] -= part * b[i];
-      }
+      for (const Vector& b : basis) take_out(v, b);
       return v;
     };
     for (const std::size_t k : free_) {
@@ -187,9 +224,10 @@ class Solver {
   }
 
   void descend() {
-    for (int i = 0; i < options_.most_iterations; ++i) {
+    fit_.settled = false;
+    for (int i = 0; i < options_.most_iterations && !fit_.settled; ++i) {
       weigh();
-      if (!improve()) break;
+      fit_.settled = !improve();
     }
     weigh();
   }
@@ -251,7 +289,7 @@ class Solver {
       const double r = std::min(options_.outlier, kind_weight(i) * std::abs(current_.residuals[i]));
       sum += r * r;
     }
-    return sum / static_cast<double>(current_.residuals.size());
+    return sum / known_residuals();
   }
   // One step; false if none is worth while.
   bool improve() {
@@ -264,7 +302,7 @@ class Solver {
     for (int tries = 0; tries < kMostTries; ++tries, part /= 2) {
       const Vector taken = go(from, wanted.change, part / answer());
       note_answer(effect_of(taken), here, evaluate(values_));
-      if (mend().less < wanted.less) return true;
+      if (mend().less < wanted.less || sum_of(current_) < sum_of(here) - kComesTrue * part * wanted.less) return true;
       values_ = from;
       current_ = here;
       take_columns();
@@ -273,9 +311,12 @@ class Solver {
   }
   // Slopes do not hold far from where they were taken.
   [[nodiscard]] double largest_part(const Vector& change) const {
-    double largest = 0;
-    for (const double c : change) largest = std::max(largest, std::abs(c) / answer());
-    return std::min(1.0, kMostChange / std::max(largest, kMostChange));
+    double part = 1;
+    for (std::size_t j = 0; j < change.size(); ++j) {
+      const double most = kMostChange * std::max(1.0, std::abs(values_[j]) / (*parameters_)[j].scale);
+      part = std::min(part, most / std::max(most, std::abs(change[j]) / answer()));
+    }
+    return part;
   }
   // Returns what of it the bounds allow.
   Vector go(const Vector& from, const Vector& change, double part) {
@@ -389,15 +430,15 @@ class Solver {
   void describe_kept(std::size_t j) {
     FittedParameter& p = fit_.parameters[j];
     const FitParameter& given = (*parameters_)[j];
-    const Worth worth = own_share(j) < own_share_at(kSame) ? Worth{} : worth_beside_free(j);
-    const double wanted = given.start + worth.estimate * given.scale;
-    p.refused = std::clamp(wanted, given.low, given.high);
     if (!free_.empty() && own_share(j) < own_share_at(options_.alike)) {
       p.identified = Identified::like_another;
       p.like = *std::ranges::max_element(free_, {}, [&](std::size_t k) { return alike(j, k); });
-    } else {
-      p.identified = holds(worth) && p.refused != wanted ? Identified::at_bound : Identified::no_gain;
+      return;
     }
+    const Worth worth = worth_beside_free(j);
+    const double wanted = given.start + worth.estimate * given.scale;
+    p.refused = std::clamp(wanted, given.low, given.high);
+    p.identified = holds(worth) && p.refused != wanted ? Identified::at_bound : Identified::no_gain;
   }
 
   const std::vector<FitParameter>* parameters_;
@@ -410,6 +451,7 @@ class Solver {
   std::vector<Vector> columns_;
   double foretold_ = 0;  // of all steps so far
   double came_ = 0;
+  std::vector<bool> known_;    // by kind
   std::vector<bool> refused_;  // does not stand beside those that are free now
   std::vector<std::size_t> free_;
   Fit fit_;

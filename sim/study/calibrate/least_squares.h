@@ -1,12 +1,13 @@
 // Bounded non-linear least squares for a handful of parameters of a model that is expensive and jitters, but tells the
 // slopes of its residuals: Gauss and Newton's steps, cut at the bounds, parameters at a bound left out while the
-// gradient pushes them outward. A step is kept if less is left that the free parameters could mend, were all linear:
-// the sum itself jitters too much to ask it. How much of what steps foretold came to pass scales the next ones, since
-// slopes may leave out what feeds back on itself.
+// step goes outward. A step is kept if less is left that the free parameters could mend, were all linear, or if the sum
+// falls by a good part of what was foretold: near the end it jitters too much to ask it. How much of what steps
+// foretold came to pass scales the next ones, since slopes may leave out what feeds back on itself.
 //
-// Residuals come in kinds, each of the weight that its noise leaves it: what neighbours differ by (von Neumann, 1941),
-// so that what is off everywhere does not count as such. Beyond `outlier` they count linearly, so that a few that
-// something else held up do not bend the fit (Nocedal & Wright, 2006, chapter 10; Huber, 1964).
+// Residuals come in kinds, each of the weight that its noise leaves it: what neighbours differ by (von Neumann, 1941)
+// beside what the parameters could mend, so that what is off everywhere, or wherever a parameter matters, does not
+// count as such. Beyond `outlier` they count linearly, so that a few that something else held up do not bend the fit
+// (Nocedal & Wright, 2006, chapter 10; Huber, 1964).
 //
 // Parameters are freed one after the other, each time the one that foretells most; those that the data cannot tell keep
 // their start:
@@ -42,7 +43,7 @@ struct Evaluation {
 using Model = std::function<Evaluation(const std::vector<double>& values)>;
 
 struct FitOptions {
-  int most_iterations = 15;
+  int most_iterations = 30;
   double outlier = 0.3;
   double least_noise = 1e-4;   // no kind of residuals is known better
   double least_effect = 2e-3;  // rms change of the residuals for a change by `scale`, below which nothing is known
@@ -58,7 +59,7 @@ struct FittedParameter {
   double standard_error = 0;  // by leaving out stretches; 0 where it was not fitted
   Identified identified = Identified::yes;
   std::size_t like = 0;  // the free parameter whose effect is most like its own
-  double refused = 0;    // of one not fitted: what a fit makes of it; its start where none can tell
+  double refused = 0;    // no_gain, at_bound: what a fit makes of it
 };
 
 struct Fit {
@@ -66,6 +67,7 @@ struct Fit {
   double sum_before = 0;  // sums of squares, weighted as in the end
   double sum_after = 0;
   int evaluations = 0;
+  bool settled = false;  // no further step would have been worth while
 };
 
 [[nodiscard]] Fit fit_least_squares(const std::vector<FitParameter>& parameters, const Model& model,

@@ -5,7 +5,8 @@
 //
 // A request waits for the rest of the step in flight: it keeps its place within that step, and the step its work. Its
 // own steps follow. Where somebody was left in the queue when it came, it waits for others to end, and what delayed
-// them delays it: it answers for every step since the queue began. Left out: that slower steps make larger batches.
+// them delays it: it answers for every step since the queue began. Left out: that slower steps make larger batches, and
+// of replicas that step together the others.
 //
 // In a pipeline, where batches overlap, a batch counts with the share of its time after the end of the one before.
 //

@@ -15,6 +15,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr Worth kUntold{.gain = -kInfinite, .standard_error = kInfinite};
 
 constexpr double kNotable = 0.01;  // a gain of less than this share of what is left is none
+constexpr double kClear = 1.5;     // standard errors from its start, without which there is nothing to write
 constexpr double kSure = 3.5;  // standard errors from its start: 1 in 100 by chance over eight stretches (Student's t)
 
 // The normal equations of one stretch, or of all of them: J^T J and J^T r.
@@ -121,10 +122,11 @@ class Judgement {
   [[nodiscard]] Worth worth() const {
     const auto m = static_cast<double>(estimates_.size());
     const double error = std::sqrt((m - 1) / m * squared_deviations(estimates_));
-    const bool far = std::abs(mean_of(estimates_) - to_start_) > kSure * error;
-    const bool any = far || all_.hold() || std::ranges::any_of(by_kind_, &Gains::hold);
+    const double distance = std::abs(mean_of(estimates_) - to_start_);
+    const bool any = distance > kSure * error || all_.hold() || std::ranges::any_of(by_kind_, &Gains::hold);
     const double gain = mean_of(all_.gain);
-    return {.holds = gain > 0 && any, .gain = gain, .estimate = 0, .standard_error = error};
+    return {
+        .holds = gain > 0 && any && distance > kClear * error, .gain = gain, .estimate = 0, .standard_error = error};
   }
 
  private:

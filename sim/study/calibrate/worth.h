@@ -4,11 +4,11 @@
 // once with the parameter in question held at its start; both foretell the stretch.
 //
 // The gain is how much less the sum of squares over a stretch is with the parameter free. A parameter holds if its mean
-// gain is above 0 and if it is 3.5 standard errors from its start, or if, of all residuals or of one kind of them,
-// (1) the sum falls by more than a hundredth in most stretches, and (2) the mean gain is more than twice its standard
-// error or, where few stretches have most of it, as large as an F-test asks at two standard errors, each stretch taken
-// as one observation. Kinds are looked at by themselves since what mends one kind hardly shows beside what is wrong
-// with another.
+// gain is above 0, it is 1.5 standard errors from its start, and if these are 3.5, or if, of all residuals or of one
+// kind of them, (1) the sum falls by more than a hundredth in most stretches, and (2) the mean gain is more than twice
+// its standard error or, where few stretches have most of it, as large as an F-test asks at two standard errors, each
+// stretch taken as one observation. Kinds are looked at by themselves since what mends one kind hardly shows beside
+// what is wrong with another.
 //
 // The standard error of a parameter is the jackknife's over the stretches (Quenouille, 1956; Tukey, 1958): residuals
 // that follow one another are alike, so that formulas for independent ones are far too sure.

@@ -119,11 +119,12 @@ Validation compare_with_measured(const MeasuredRun& run, const serving::RunResul
   const auto first = static_cast<std::size_t>(std::max(options.first, v.left_out));
   const auto last = std::min(arrived, static_cast<std::size_t>(options.last));
   v.times = compare_times(run, records, first, last, v.compared);
-  if (!run.gaps_ns.empty()) {
+  const bool all = first == 0 && last == arrived;
+  if (!run.gaps_ns.empty() && all) {
     std::vector<std::int64_t> gaps = run.gaps_ns;
     v.times.insert(v.times.end() - 1, {"itl", metrics::distribution_of(gaps), result.summary.itl, std::nullopt, 0});
   }
-  v.figures = compare_figures(run, result.summary);
+  if (all) v.figures = compare_figures(run, result.summary);
   v.summary = result.summary;
   return v;
 }
@@ -172,7 +173,7 @@ std::vector<SignedError> errors_of(const Validation& validation) {
   return errors;
 }
 
-std::vector<std::string> figure_names(const MeasuredRun& run) {
+std::vector<std::string> figure_names(const MeasuredRun& run, bool all) {
   std::vector<std::string> names;
   const auto add = [&](const char* time, bool measured, bool paired) {
     if (!measured) return;
@@ -182,9 +183,9 @@ std::vector<std::string> figure_names(const MeasuredRun& run) {
   const auto any = [&](const auto& has) { return std::ranges::any_of(run.requests, has); };
   add("ttft", any([](const MeasuredRequest& r) { return r.ttft.has_value(); }), true);
   add("tpot", any([](const MeasuredRequest& r) { return r.tpot_ns.has_value(); }), true);
-  add("itl", !run.gaps_ns.empty(), false);
+  add("itl", all && !run.gaps_ns.empty(), false);
   add("e2e", any([](const MeasuredRequest& r) { return r.e2e.has_value(); }), true);
-  if (!any([](const MeasuredRequest& r) { return !r.e2e.has_value(); })) {
+  if (all && !any([](const MeasuredRequest& r) { return !r.e2e.has_value(); })) {
     for (const char* figure : {"makespan", "requests_per_s", "output_tokens_per_s"}) names.emplace_back(figure);
   }
   if (!names.empty()) names.emplace_back(kNotServed);

@@ -60,10 +60,11 @@ inline constexpr const char* kNotServed = "not_served";
 [[nodiscard]] std::vector<SignedError> errors_of(const Validation& validation);
 // Figures that are on both sides and have no error, since the measured time is 0.
 [[nodiscard]] std::vector<std::string> measured_as_zero(const Validation& validation);
-// The names that a validation against these requests can have, known before anything is simulated. Empty: not one of
-// them has a measured time.
-[[nodiscard]] std::vector<std::string> figure_names(const MeasuredRun& run);
+// The names that a validation against these requests, or some of them, can have, known before anything is simulated.
+// Empty: not one of them has a measured time.
+[[nodiscard]] std::vector<std::string> figure_names(const MeasuredRun& run, bool all);
 
+// Gaps between tokens, makespan and rates are those of all requests: of some they are not compared.
 struct ValidateOptions {
   std::int64_t leave_out_first = 0;  // requests of a server still warming up: simulated, not compared
   std::int64_t first = 0;            // compare requests of index [first, last) only

@@ -69,20 +69,6 @@ ordered_json distribution_json(const metrics::Distribution& d) {
   return j;
 }
 
-// Requests that the measured server served and the simulated one did not, by reason; empty if there are none.
-std::string not_served(const metrics::Summary& s) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::int64_t count, std::string_view how) {
-    if (count > 0) parts.push_back(fmt::format("{} {}", report::count_text(count), how));
-  };
-  for (std::size_t i = 1; i < metrics::kRejectReasons; ++i) {
-    add(s.rejected_by_reason[i], fmt::format("rejected: {}", metrics::name_of(static_cast<metrics::RejectReason>(i))));
-  }
-  add(s.timed_out, "timed out");
-  add(s.unfinished, "unfinished");
-  return parts.empty() ? "" : fmt::format("not served  in the simulation: {}\n", fmt::join(parts, "; "));
-}
-
 std::string shared_text(const MeasuredFile& file) {
   switch (file.shared_by) {
     case SharedBy::blocks:
@@ -171,6 +157,19 @@ std::vector<std::string> all_notes(const Validation& v) {
 
 }  // namespace
 
+std::string print_not_served(const metrics::Summary& s) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::int64_t count, std::string_view how) {
+    if (count > 0) parts.push_back(fmt::format("{} {}", report::count_text(count), how));
+  };
+  for (std::size_t i = 1; i < metrics::kRejectReasons; ++i) {
+    add(s.rejected_by_reason[i], fmt::format("rejected: {}", metrics::name_of(static_cast<metrics::RejectReason>(i))));
+  }
+  add(s.timed_out, "timed out");
+  add(s.unfinished, "unfinished");
+  return parts.empty() ? "" : fmt::format("not served  in the simulation: {}\n", fmt::join(parts, "; "));
+}
+
 std::string print_measured_file(const MeasuredFile& file) {
   constexpr const char* kIndent = "            ";
   std::string text;
@@ -213,8 +212,9 @@ std::string print_validation(const Validation& v) {
   text += fmt::format("requests    {} measured (format {}), {} compared", report::count_text(v.requests), v.file.format,
                       report::count_text(v.compared));
   if (v.left_out > 0)
-    text += fmt::format("; the first {} are simulated and not compared", report::count_text(v.left_out));
-  text += '\n' + not_served(v.summary) + print_measured_file(v.file);
+    text += fmt::format("; the first {} are simulated and not compared, nor what is of all: ITL, makespan, rates",
+                        report::count_text(v.left_out));
+  text += '\n' + print_not_served(v.summary) + print_measured_file(v.file);
   text += report::wrapped("engine      ", engine_text(v.engine), kWidth, "            ");
   text += report::wrapped("prefix hits ", prefix_text(v.summary), kWidth, "            ");
   text += '\n';
