@@ -29,6 +29,7 @@ def gpu_words(text):
     """'NVIDIA H100-SXM5-80G' -> ['h100', 'sxm', '80gb'], without the makers' words."""
     text = re.sub(r"rtx[-_ ]?", "", text.lower().replace("_", "-")).replace("pro6000", "pro 6000")
     text = re.sub(r"(?<=\d)(sxm|pcie|nvl)", r" \1", text)
+    text = re.sub(r"(?<=\d) +(?=gi?b\b)", "", text)
     words = []
     for word in re.findall(r"[a-z0-9.]+", re.sub(r"\b\d+x *(?=[a-z])", "", text)):
         word = re.sub(r"^(sxm|pcie)\d*$", r"\1", re.sub(r"^(\d+)g(ib|b)?$", r"\1gb", word))

@@ -76,7 +76,10 @@ SIZES = {"num_layers": "num_hidden_layers", "hidden_dim": "hidden_size", "num_he
 def sizes_of(meta):
     """What the meta file tells of the model, as a config.json names it."""
     told = meta.section("model_config")
-    return {name: size for key, name in SIZES.items() if (size := told.whole(key, name))}
+    sizes = {name: size for key, name in SIZES.items() if (size := told.whole(key, name))}
+    if sizes.get("num_local_experts", 1) == 1:  # a dense model
+        sizes = {name: size for name, size in sizes.items() if name not in ("num_local_experts", "num_experts_per_tok")}
+    return sizes
 
 
 def differing(sizes, entry):
@@ -126,7 +129,7 @@ def model_of(meta, folder, assume):
         raise Skip(f"no model {name} in configs/models, and no sizes of it in the meta file")
     if word is None and not meta.text("dtype", "quantization") and not (entry and catalogue.own_format(entry)):
         assume("weights in 16 bits")
-    if entry and sizes.get("num_local_experts", 1) > 1 and "experts" not in entry.read_text():
+    if entry and "num_local_experts" in sizes and "experts" not in entry.read_text():
         assume(f"not {entry.stem}, which has no experts")
         entry = None
     own = entry is not None and (word is None or catalogue.own_format(entry) == catalogue.quant_method(word))
@@ -155,7 +158,7 @@ def model_of(meta, folder, assume):
 
 def version_of(meta, assume):
     """[0, 15] of 'v0.15.1', 'V1 (0.15.1)' and, as the engine's name, 'vLLM 0.15.1'."""
-    engine, told = meta.text("engine") or "vLLM", meta.text("engine_version", numbers=True)
+    engine, told = meta.text("engine") or "vLLM", meta.text("engine_version", "vllm_version", numbers=True)
     if "vllm" not in engine.lower():
         raise Skip(f"engine {engine}")
     for text in (told or "", engine):
@@ -180,11 +183,11 @@ def engine_of(meta, gpu, assume):
         if chunked is None:
             assume("chunked prefill off")
         chunked = bool(chunked)
-    # What `vllm serve` takes: more on a GPU of 70 GiB or more that is no A100 (EngineArgs); V0 a whole prompt where it does not cut them.
+    # What `vllm serve` takes: more on a GPU of 70 GiB or more that is no A100 (EngineArgs); a whole prompt where it does not cut them.
     large = catalogue.gpu_gib(gpu) >= 70 and not gpu.startswith("a100") and not old
     length = meta.whole("max_model_len")
     budget = 8192 if large else 2048
-    if old and not chunked:
+    if chunked is False:
         budget = max(length or 0, budget)
     for key, default in (("max_num_seqs", 1024 if large else 256), ("max_num_batched_tokens", budget)):
         engine[key] = meta.whole(key) or default
@@ -206,7 +209,7 @@ def kv_cache_of(meta, assume):
     cache = {"block_size": meta.whole("block_size") or 16}
     if not meta.whole("block_size"):
         assume("block_size 16")
-    blocks = meta.whole("num_gpu_blocks")
+    blocks = meta.whole("num_gpu_blocks", "num_gpu_blocks_override")
     if blocks:
         cache["budget"] = f"{blocks} blocks"
     else:

@@ -125,6 +125,7 @@ class Accuracy(unittest.TestCase):
         self.assertIn("no GPU like", found["skipped"]["toaster"])
         self.assertIn("no sizes of it", found["skipped"]["unknown"])
         self.assertIn("skipped: toaster: no GPU like", err)
+        self.assertEqual(accuracy(self.data)[0], "")  # no table of nothing
 
     def test_gpus_as_drivers_and_logs_write_them(self):
         for name, entry in (
@@ -136,7 +137,8 @@ class Accuracy(unittest.TestCase):
             self.assertEqual(gpu(name), (entry, []))
         self.assertEqual(gpu("A100")[0], "a100-80gb-sxm")
         self.assertIn("does not tell it from a100-40gb-sxm", gpu("A100")[1][0])
-        self.assertEqual(gpu("H100SXM"), ("h100-80gb-sxm", []))
+        for name, entry in (("H100SXM", "h100-80gb-sxm"), ("A100 SXM 40 GB", "a100-40gb-sxm"), ("NVIDIA A100-SXM4-80GB x4", "a100-80gb-sxm")):
+            self.assertEqual(gpu(name), (entry, []))
         for name, why in (("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "slice of a GPU"), ("NVIDIA L40S-48Q", "slice of a GPU"),
                           ("NVIDIA GeForce RTX 4090 D", "another card"), ("NVIDIA GeForce RTX 4090 Laptop GPU", "another card")):
             self.assertRaisesRegex(catalogue.NotFound, why, gpu, name)
@@ -201,6 +203,7 @@ class Accuracy(unittest.TestCase):
             "bare": {key: None for key in ("tp", "max_num_seqs", "max_num_batched_tokens", "num_gpu_blocks", "gpu_memory_utilization",
                                            "chunked_prefill", "engine_version", "block_size")},
             "json": {"model": "Qwen/Qwen3-30B-A3B-Instruct-2507"},
+            "whole": {"chunked_prefill": False, "max_num_batched_tokens": None, "max_model_len": 32768},
             "l40s": {"gpu": "NVIDIA L40S", "model": "Qwen/Qwen2.5-7B-Instruct"},
         }
         for name, changes in cases.items():
@@ -219,6 +222,7 @@ class Accuracy(unittest.TestCase):
         for words in ("max_num_seqs 1024", "max_num_batched_tokens 8192", "KV memory by the rules", "gpu_memory_utilization 0.9", "vLLM 0.19",
                       "tp 1", "block_size 16", "weights in 16 bits", "KV cache in 16 bits", "engine's own times: nothing says"):
             self.assertIn(words, assumed["bare"])
+        self.assertIn("max_num_batched_tokens 32768", assumed["whole"])
         engine = found["runs"]["json"]["engine"]
         self.assertEqual([engine[key] for key in ("model", "gpu", "gpus", "tensor_parallel_size", "preset")],
                          ["qwen3-30b-a3b", "h100-80gb-sxm", 2, 2, "vllm-0.14"])
@@ -313,6 +317,7 @@ class Accuracy(unittest.TestCase):
             "number": {"engine_version": 0.15}, "named": {"engine": "vLLM 0.15.1", "engine_version": None}, "v1": {"engine_version": "V1 (0.15.1)"},
             "torch": {"dtype": "torch.bfloat16", "kv_cache_dtype": "torch.bfloat16"}, "note": {"clock_note": ["engine's clock"]},
             "spelt": {"tp": None, "tensor_parallel_size": 2}, "nested": {"tp": None, "parallel_config": {"tensor_parallel_size": 2}},
+            "dense": {"model_config": {"num_local_experts": 1, "num_experts_per_tok": 1}}, "card": {"tp": None, "gpu": "H100 SXM x2"},
             "none": {"lora": "None", "speculative_config": False, "quantization": False, "num_gpus": "unknown"}})
         for name, run in runs.items():
             self.assert_no_error(run)
