@@ -142,8 +142,14 @@ def sizes_of(words, versions):
 
 def loosely(words):
     """Alike for 'llama2-7b' and 'llama-2-7b', 'llama31-8b' and 'llama-3.1-8b': versions by themselves and without dots, sizes with theirs."""
-    parts = [part for word in words for part in re.findall(r"\d[a-z0-9.]*|[a-z]+[.]?", word)]
-    return [part if re.fullmatch(r"[\d.]+[bm]", part) else part.replace(".", "") for part in parts]
+    kept = []
+    for part in (part for word in words for part in re.findall(r"\d[a-z0-9.]*|[a-z]+[.]?", word)):
+        part = part if re.fullmatch(r"[\d.]+[bm]", part) else part.replace(".", "")
+        if part.isdigit() and kept and kept[-1].isdigit():
+            kept[-1] += part  # 3-1 is 3.1
+        else:
+            kept.append(part)
+    return kept
 
 
 def format_of(words):
@@ -213,7 +219,7 @@ def config_of(file):
         return json.loads(file.read_text())
     entry = short_form(file)
     if {"gated_mlp", "norm_bias", "mlp_bias", "learned_position_embeddings"} & set(entry):
-        raise NotFound(f"{file.stem} in other sizes or weights: the entry has no config.json to change")
+        raise NotFound(f"{file.stem} in another number format: the entry has no config.json to change")
     kind = ("mixtral" if "num_experts" in entry else "qwen3" if "qk_norm" in entry else "qwen2" if "attention_bias" in entry
             else "mistral" if "sliding_window" in entry else "llama")
     config = {"model_type": kind, "torch_dtype": {"bf16": "bfloat16", "fp16": "float16"}[entry["dtype"]],
@@ -231,6 +237,17 @@ def changed(config, sizes):
     layers = inner.get("num_hidden_layers")
     inner.update({name: of_layer[:layers] for name, of_layer in inner.items() if name == "layer_types"})
     return config
+
+
+def changed_short_form(file, sizes):
+    """The same of a YAML entry, as its text; every value must be there."""
+    text = file.read_text()
+    for key, value in sizes.items():
+        name = next((short for short, name in NAMES.items() if name == key), key)
+        text, found = re.subn(rf"^({name}: *)\d+", rf"\g<1>{value}", text, flags=re.M)
+        if not found:
+            raise NotFound(f"{file.stem} tells no {name} to be changed")
+    return text
 
 
 def own_format(file):

@@ -26,9 +26,9 @@ def number_of(text):
 
 
 def numbered(texts):
-    """The prompts' ids as numbers, None for one that has none, and whether they count the prompts in the order of their first appearance,
-    as they do where one is no number."""
-    texts = [None if text.lower() in NOTHING else text for text in texts]
+    """The prompts' ids as numbers, None for one that has none ("", "nan", -1), and whether they count the prompts in the order of their first
+    appearance, as they do where one is no number."""
+    texts = [None if text.lower() in NOTHING or re.fullmatch(r"-\d+(\.0*)?", text) else text for text in texts]
     numbers = {text: number_of(text) for text in texts if text is not None}
     words = None in numbers.values()
     if words:

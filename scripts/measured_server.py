@@ -119,7 +119,7 @@ def config_of_sizes(meta, name, sizes):
 
 
 def model_of(meta, folder, assume):
-    """An entry of configs/models; or the path of a config.json under the model's name, where sizes or number format are not an entry's."""
+    """An entry of configs/models; or the path of a file like these, where sizes or number format are not an entry's."""
     name = meta.text("model")
     if not name:
         raise Skip("the meta file names no model")
@@ -138,11 +138,14 @@ def model_of(meta, folder, assume):
         differ = differing(sizes, {**catalogue.sizes_in(entry), **otherwise})
         if own and not otherwise and not differ:
             return entry.stem
-        config = catalogue.changed(catalogue.config_of(entry), {**otherwise, **differ})
+        sizes = {**otherwise, **differ}
         for changes, whose in ((otherwise, f"as {name} has it"), (differ, "of the meta file")):
             if changes:
                 told = (f"{key} {value}" if value else f"no {key}" for key, value in changes.items())
                 assume(f"{entry.stem} but for {', '.join(told)}, {whose}")
+        if own and entry.suffix == ".yaml":
+            return model_file(folder, name, catalogue.changed_short_form(entry, sizes), ".yaml")
+        config = catalogue.changed(catalogue.config_of(entry), sizes)
     else:
         config = config_of_sizes(meta, name, sizes)
         assume(f"a {config['model_type']} of the meta file's sizes")
@@ -151,8 +154,13 @@ def model_of(meta, folder, assume):
         quantised = config.get("quantization_config") or {}
         kept = quantised.get("ignore") or quantised.get("modules_to_not_convert")
         assume(f"weights in {word}" + (f" but for {', '.join(kept)}" if kept else ""))
-    file = folder / f"{re.sub('[^A-Za-z0-9.-]', '-', name.rstrip('/').split('/')[-1])[:100]}.json"
-    file.write_text(json.dumps(config))
+    return model_file(folder, name, json.dumps(config), ".json")
+
+
+def model_file(folder, name, text, suffix):
+    """A file under the model's name; its path."""
+    file = folder / (re.sub("[^A-Za-z0-9.-]", "-", name.rstrip("/").split("/")[-1])[:100] + suffix)
+    file.write_text(text)
     return str(file)
 
 

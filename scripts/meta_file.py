@@ -1,4 +1,4 @@
-"""The meta file of a measured run, as people and loggers write it: "2" for 2, "true" for true, 0.15 for "0.15" are read as they are plainly
+"""The meta file of a measured run, as people and loggers write it: "2" for 2, "90%" for 0.9, "true" for true, 0.15 for "0.15" are read as they are plainly
 meant. A value that cannot be what its key asks for is a Skip that names the key; null, "", "none" and the like tell nothing.
 """
 
@@ -16,7 +16,7 @@ SECTIONS = ("scheduler_config", "kv_cache_from_meta", "cache_config", "parallel_
 
 
 def tells_nothing(value):
-    return value is None or value in ([], {}) or isinstance(value, str) and value.strip().lower() in NOTHING
+    return value is None or value != value or value in ([], {}) or isinstance(value, str) and value.strip().lower() in NOTHING
 
 
 def kind(value):
@@ -78,15 +78,16 @@ class MetaFile:
     def number(self, *keys):
         """More than 0, or None: 0 and less are how engines write that they choose themselves."""
         key, value = self.found(*keys)
-        if isinstance(value, str) and value.lower() in ENGINES_CHOICE:
+        if value is None or isinstance(value, str) and value.lower() in ENGINES_CHOICE:
             return None
+        percent = isinstance(value, str) and value.endswith("%")
         try:
-            number = None if value is None else decimal.Decimal(value.replace(",", "").replace("_", "") if isinstance(value, str) else value)
+            number = decimal.Decimal(value.replace(",", "").rstrip("%") if isinstance(value, str) else value) / (100 if percent else 1)
         except (decimal.InvalidOperation, TypeError, ValueError):
-            number = decimal.Decimal("nan")
-        if number is not None and (isinstance(value, bool) or not number.is_finite()):
+            number = None
+        if number is None or isinstance(value, bool) or not number.is_finite():
             raise Skip(f"meta file: {key} is {kind(value)}, expected a number")
-        return number if number and number > 0 else None
+        return number if number > 0 else None
 
     def whole(self, *keys):
         """A whole number of 1 or more, or None."""

@@ -162,7 +162,7 @@ class Accuracy(unittest.TestCase):
         # As people write them, and as a cache on disk does.
         for name, entry in (
                 ("Llama2-7B", "llama-2-7b"), ("llama31-8b", "llama-3.1-8b"), ("llama3.1-8b", "llama-3.1-8b"), ("Qwen-2.5-7B", "qwen2.5-7b"),
-                ("gemma2-9b", "gemma-2-9b"), ("phi-3-mini", "phi-3-mini-4k"), ("phi3-mini-128k", "phi-3-mini-4k"),
+                ("gemma2-9b", "gemma-2-9b"), ("llama-3-1-8b-instruct", "llama-3.1-8b"), ("phi-3-mini", "phi-3-mini-4k"), ("phi3-mini-128k", "phi-3-mini-4k"),
                 ("models--meta-llama--Llama-3.1-8B", "llama-3.1-8b"),
                 ("/root/hub/models--meta-llama--Llama-2-7b-hf/snapshots/8cca527612d856d7d32bd94f8103728d614eb852/", "llama-2-7b")):
             self.assertEqual(model(name)[0], entry, name)
@@ -178,6 +178,10 @@ class Accuracy(unittest.TestCase):
         for name in ("Qwen/Qwen2.5-7B-Instruct-1M", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "Llama-27B", "Qwen-27B", "opt-1.3", "Yi-Coder-9B"):
             self.assertIsNone(model(name)[0], name)
         self.assertRaises(catalogue.NotFound, model, "TheBloke/Llama-2-7B-GGUF")
+
+    def test_no_two_entries_are_alike_in_loose_spelling(self):
+        files = [*(ROOT / "configs/models").glob("*.json"), *(ROOT / "configs/models").glob("*.yaml")]
+        self.assertEqual(len({tuple(catalogue.loosely(catalogue.sizes_of(catalogue.repository_words(f.stem), True))) for f in files}), len(files))
 
     def test_every_entry_is_found_by_its_own_repository_and_as_a_config_it_weighs_the_same(self):
         for file in [*(ROOT / "configs/models").glob("*.json"), *(ROOT / "configs/models").glob("*.yaml")]:
@@ -318,6 +322,7 @@ class Accuracy(unittest.TestCase):
             "torch": {"dtype": "torch.bfloat16", "kv_cache_dtype": "torch.bfloat16"}, "note": {"clock_note": ["engine's clock"]},
             "spelt": {"tp": None, "tensor_parallel_size": 2}, "nested": {"tp": None, "parallel_config": {"tensor_parallel_size": 2}},
             "dense": {"model_config": {"num_local_experts": 1, "num_experts_per_tok": 1}}, "card": {"tp": None, "gpu": "H100 SXM x2"},
+            "percent": {"gpu_memory_utilization": "90%", "num_cpu_blocks": float("nan"), "tensor_parallel_size": float("nan")},
             "none": {"lora": "None", "speculative_config": False, "quantization": False, "num_gpus": "unknown"}})
         for name, run in runs.items():
             self.assert_no_error(run)
@@ -377,6 +382,8 @@ class Accuracy(unittest.TestCase):
             "shared": {**deepseek, "model_config": {**lite, "num_local_experts": 66}}, "fewer": {**deepseek, "model_config": {**lite, "num_local_experts": 32}},
             "oss": {"model": "openai/gpt-oss-20b", "model_config": oss}, "short": {"model": "openai/gpt-oss-20b", "model_config": {"num_layers": "12"}},
             "hf": {"model": "google/gemma-2-9b-it", "model_config": {"vocab_size": 256128, "num_hidden_layers": 42}},
+            "opt": {"model": "facebook/opt-13b", "model_config": {"vocab_size": 50304}, "max_model_len": 2048}, "padded70": {
+                "model": "meta-llama/Llama-2-70b-hf", "model_config": {"vocab_size": 32064, "num_heads": 64}, "quantization": "fp8"},
             "phi": {"model": "microsoft/Phi-3-mini-128k-instruct", "tp": 1, "max_model_len": 8192}})
         for name in ("latent", "shared"):  # counted otherwise: the same
             self.assertEqual(runs[name]["engine"]["model"], "deepseek-v2-lite")
@@ -388,6 +395,8 @@ class Accuracy(unittest.TestCase):
         self.assertEqual((config["oss"]["model_type"], config["oss"]["vocab_size"]), ("gpt_oss", 201072))
         self.assertEqual((config["short"]["num_hidden_layers"], len(config["short"]["layer_types"])), (12, 12))
         self.assertEqual((config["hf"]["model_type"], config["hf"]["vocab_size"]), ("gemma2", 256128))
+        self.assertIn("vocab_size: 50304 ", (self.kept / "opt/opt-13b.yaml").read_text())
+        self.assertEqual(json.loads((self.kept / "padded70/Llama-2-70b-hf.json").read_text())["vocab_size"], 32064)
         self.assertEqual((config["phi"]["max_position_embeddings"], config["phi"]["sliding_window"]), (131072, None))
 
     def test_requests_that_the_simulation_cuts_short_or_turns_away_are_counted(self):
@@ -417,7 +426,7 @@ class Accuracy(unittest.TestCase):
     def test_prompts_are_numbered_and_grouped_however_their_ids_are_written(self):
         spellings = {
             "plain": lambda i: i % 40, "float": lambda i: f"{i % 40}.0", "word": lambda i: f"p{i % 40}", "blank": lambda i: i % 40,
-            "upper": lambda i: i % 40, "some": lambda i: "" if i % 3 else i % 40}
+            "upper": lambda i: i % 40, "some": lambda i: ("", "-1", "nan")[i % 3 - 1] if i % 3 else i % 40}
         for name, spell in spellings.items():
             make_run(self.truth, name, system_prompt_len=64, workload="4 groups x 10 prompts" if name != "word" else "chat")
             edit_csv(self.truth, name, lambda i, line: f"{line},{spell(i - 1) if i else 'prompt_id'}")
