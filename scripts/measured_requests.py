@@ -49,6 +49,8 @@ def measured_of(file, meta, folder, assume):
     column = names.index("prompt_id")
     texts = [row[column].strip() for row in requests]
     ids, words = numbered(texts)
+    if lone := ids.count(None):
+        assume(f"{lone} request{'' if lone == 1 else 's'} without a prompt_id share{'s' if lone == 1 else ''} nothing")
     shared = None if "prefix_id" in names else meta.whole("system_prompt_len")
     if not shared and all(text == ("" if i is None else str(i)) for text, i in zip(texts, ids)):
         return file

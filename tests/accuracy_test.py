@@ -5,6 +5,8 @@ Usage: accuracy_test.py PROGRAM
 """
 
 import csv
+import functools
+import io
 import json
 import os
 import pathlib
@@ -37,18 +39,25 @@ kv_cache: {budget: 3000 blocks}
 """
 
 
-def make_run(truth, name, sets=(), **changes):
-    """A run as a server like META would have measured it, without a front end, `sets` made to its scenario."""
+@functools.cache
+def simulated(sets):
+    """The CSV of SCENARIO, `sets` made to it, as a server would have been measured."""
     with tempfile.TemporaryDirectory() as folder:
         scenario = pathlib.Path(folder, "scenario.yaml")
         scenario.write_text(SCENARIO)
         subprocess.run([PROGRAM, "run", scenario, "--out", f"{folder}/out", *(word for each in sets for word in ("--set", each))],
                        check=True, capture_output=True)
-        with open(f"{folder}/out/requests.csv", newline="") as source, open(truth / f"{name}.csv", "w", newline="") as target:
-            columns = ["arrival_s", "prompt_tokens", "output_tokens", "ttft_s", "tpot_s", "e2e_s"]
-            writer = csv.DictWriter(target, columns, extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(csv.DictReader(source))
+        text = io.StringIO()
+        columns = ["arrival_s", "prompt_tokens", "output_tokens", "ttft_s", "tpot_s", "e2e_s"]
+        writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows_of(pathlib.Path(folder, "out/requests.csv")))
+        return text.getvalue()
+
+
+def make_run(truth, name, sets=(), **changes):
+    """A run as a server like META would have measured it, without a front end, `sets` made to its scenario."""
+    (truth / f"{name}.csv").write_text(simulated(tuple(sets)))
     (truth / f"{name}.meta.json").write_text(json.dumps({**META, **changes}))
 
 
@@ -439,6 +448,7 @@ class Accuracy(unittest.TestCase):
         self.assertNotEqual(found["runs"]["some"]["error_pct"], found["runs"]["plain"]["error_pct"])
         self.assertIn("prompts numbered as they first appear, 10 a group", found["runs"]["word"]["assumed"])
         self.assertIn("10 prompts a group that begins alike", found["runs"]["word"]["assumed"])
+        self.assertIn("80 requests without a prompt_id share nothing", found["runs"]["some"]["assumed"])
         rows = rows_of(self.data / "kept/some/some.csv")
         self.assertEqual([rows[1][key] for key in ("prompt_id", "prefix_id", "prefix_tokens")], ["", "", ""])
         self.assertEqual([rows[12][key] for key in ("prompt_id", "prefix_id", "prefix_tokens")], ["12", "1", "64"])
