@@ -95,7 +95,7 @@ FORMATS = {
     "mxfp4": {"quant_method": "mxfp4"},
     "bf16": None,  # none: of a model that has one of its own
 }
-ALIKE = {"int4": "w4a16", "fp4": "nvfp4", "e4m3": "fp8", "float8": "fp8", "fp16": "bf16", "bfloat16": "bf16", "float16": "bf16"}
+ALIKE = {"int4": "w4a16", "fp4": "nvfp4", "nvfp4a16": "w4a16", "e4m3": "fp8", "float8": "fp8", "fp16": "bf16", "bfloat16": "bf16", "float16": "bf16"}
 UNKNOWN = {"int8", "4bit", "8bit", "gguf", "bnb", "bitsandbytes", "exl2", "exl3", "hqq", "aqlm", "fp6", "w4a8", "fp32", "float32"}
 FORMAT_WORDS = {*FORMATS, *ALIKE, *UNKNOWN}
 WITH_FORMAT = {"dynamic", "kv", "block", "static", "g128", "marlin"}  # stand beside a format's word
@@ -124,11 +124,16 @@ EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")  # one thing 
 NAMES = {"num_experts": "num_local_experts", "experts_per_token": "num_experts_per_tok"}  # of the short form, and of a config.json
 
 
-def repository_words(name):
-    """'RedHatAI/Llama-3.1-8B-Instruct-quantized.w8a8' -> ['llama', '3.1', '8b', 'instruct', 'w8a8'], also of its folder in a cache."""
+def repository(name):
+    """Without its owner, also of its folder in a cache: 'hub/models--meta-llama--Llama-3.1-8B/snapshots/d04e592' -> 'Llama-3.1-8B'"""
     parts = name.rstrip("/").split("/")
     cached = [part.split("--")[-1] for part in parts if part.startswith("models--")]
-    return re.findall(r"[a-z0-9.]+", (cached or parts)[-1].lower().replace("_", "-").replace("quantized.", ""))
+    return (cached or parts)[-1]
+
+
+def repository_words(name):
+    """'RedHatAI/Llama-3.1-8B-Instruct-quantized.w8a8' -> ['llama', '3.1', '8b', 'instruct', 'w8a8']"""
+    return re.findall(r"[a-z0-9.]+", repository(name).lower().replace("_", "-").replace("quantized.", ""))
 
 
 def sizes_of(words, versions):
@@ -159,7 +164,9 @@ def format_of(words):
     unknown = UNKNOWN & set(words)
     if "gptq" in found and unknown & {"int8", "8bit"}:
         return "gptq-int8"
-    if unknown - ({"4bit"} if found else set()):
+    if "fp8" in found and "w8a8" in found:
+        return "fp8"
+    if unknown - ({"int8", "8bit"} if {"w8a8", "w8a16"} & set(found) else {"4bit"} if found else set()):
         raise NotFound(f"weights in {' '.join(sorted(unknown))}: their bytes are not known")
     return found[0] if found else None
 

@@ -159,7 +159,7 @@ def model_of(meta, folder, assume):
 
 def model_file(folder, name, text, suffix):
     """A file under the model's name; its path."""
-    file = folder / (re.sub("[^A-Za-z0-9.-]", "-", name.rstrip("/").split("/")[-1])[:100] + suffix)
+    file = folder / (re.sub("[^A-Za-z0-9.-]", "-", catalogue.repository(name))[:100] + suffix)
     file.write_text(text)
     return str(file)
 

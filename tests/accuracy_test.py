@@ -166,7 +166,9 @@ class Accuracy(unittest.TestCase):
                 ("RedHatAI/Llama-4-Scout-17B-16E-Instruct-FP8-dynamic", "llama-4-scout-17b-16e", "fp8"),
                 ("RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w8a8", "llama-3.1-8b", "w8a8"),
                 ("hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4", "llama-3.1-70b", "awq"),
-                ("Qwen/Qwen2.5-32B-Instruct-GPTQ-Int8", "qwen2.5-32b", "gptq-int8"), ("nvidia/DeepSeek-R1-FP4", "deepseek-r1", "nvfp4")):
+                ("Qwen/Qwen2.5-32B-Instruct-GPTQ-Int8", "qwen2.5-32b", "gptq-int8"), ("nvidia/DeepSeek-R1-FP4", "deepseek-r1", "nvfp4"),
+                ("llama-3.1-8b-w8a8-int8", "llama-3.1-8b", "w8a8"), ("llama-3.1-8b-w8a8-fp8", "llama-3.1-8b", "fp8"),
+                ("RedHatAI/Qwen3-8B-NVFP4A16", "qwen3-8b", "w4a16")):
             self.assertEqual(model(name), (entry, number_format), name)
         # As people write them, and as a cache on disk does.
         for name, entry in (
@@ -258,7 +260,9 @@ class Accuracy(unittest.TestCase):
                 ("sglang", {"engine": "SGLang"}, "engine SGLang"), ("mla", {"kv_cache_dtype": "fp8_ds_mla"}, "KV in fp8_ds_mla"),
                 ("gguf", {"model": "TheBloke/Llama-2-7B-GGUF"}, "weights in gguf"), ("odd", {"dtype": "posit8"}, 'weights in "posit8"'),
                 ("draft", {"speculative_config": {"method": "eagle"}}, "speculative_config is not simulated"),
-                ("nameless", {"gpu": None}, "names no GPU")):
+                ("nameless", {"gpu": None}, "names no GPU"),
+                ("narrow", {"model": "meta-llama/Llama-2-70b-hf", "tp": None, "num_gpu_blocks": None}, "does not fit on 1 x h100-80gb-sxm"),
+                ("guess", {"tp": None, "num_gpus": 3}, "; assumed: tp 3, of 3 GPUs")):
             make_run(self.truth, name, **changes)
             out, err = accuracy(self.data, "--json", "--only", name)
             self.assertIn(reason, json.loads(out)["skipped"][name])
