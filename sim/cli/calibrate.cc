@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <ostream>
@@ -15,6 +14,7 @@
 #include "sim/cli/interrupt.h"
 #include "sim/cli/options.h"
 #include "sim/cli/out_folder.h"
+#include "sim/serving/hardware.h"
 #include "sim/serving/names.h"
 #include "sim/study/calibrate/calibrate.h"
 #include "sim/study/validate/simulated_engine.h"
@@ -26,12 +26,6 @@ namespace {
 // would only stand for something else that is amiss, and the scenario says which they are.
 std::string usual_constants(const scenario::Document& scenario) {
   return scenario.is_word("cost.front_end", "none") ? "efficiency,host_time" : "efficiency,host_time,front_end";
-}
-
-// Constants that a scenario may give by keys of their own.
-bool sets_itself(const scenario::Document& scenario, const std::string& constant) {
-  constexpr std::array<std::string_view, 4> kKeys{"host_time", "host_sequence", "host_rank", "front_end"};
-  return std::ranges::find(kKeys, constant) != kKeys.end() && scenario.is_set("cost." + constant);
 }
 
 std::vector<std::string> constants_of(const std::string& text, const Place& place, Diagnostics& errors) {
@@ -126,7 +120,8 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
         << "front_end is not fitted, since cost.front_end is none: --fit efficiency,host_time,front_end if clients "
            "took the times.\n";
   if (!study::anything_told(calibrated)) {
-    streams.out << fmt::format("\n{} is not written: it would say nothing\n", out);
+    streams.out << fmt::format("\n{} is not written: it would say nothing{}\n", out,
+                               std::filesystem::exists(out) ? "; the one that is there is older" : "");
     return ExitStatus::run_failed;
   }
   fmt::format_to(std::back_inserter(yaml.buffer()), "{}", study::calibration_yaml(calibrated));
@@ -135,7 +130,7 @@ ExitStatus calibrate(const Arguments& arguments, Streams streams) {
   streams.out << fmt::format("\nwritten to {}; a scenario takes it by `cost: {{calibration: {}}}`\n", out, out);
   for (const study::FittedConstant& constant : calibrated.constants) {
     const bool fitted = constant.fitted.identified == study::Identified::yes;
-    if (fitted && sets_itself(scenario, constant.name))
+    if (fitted && serving::overrules_calibration(scenario, constant.name))
       streams.out << fmt::format("cost.{} of the scenario goes before the file: take it out there\n", constant.name);
   }
   return ExitStatus::done;

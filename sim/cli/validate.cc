@@ -143,7 +143,8 @@ ExitStatus validate(const Arguments& arguments, Streams streams) {
       "Figures of --fail-above, as far as they were measured:\n"
       "  ttft, tpot, itl, e2e, each with _mean, _p50, _p90, _p99 and, but for itl, _per_request: the mean of the\n"
       "  requests' absolute errors; with e2e_s of every request makespan, requests_per_s, output_tokens_per_s;\n"
-      "  not_served: of the measured requests those that the simulation does not serve (1% unless given)");
+      "  not_served: of the measured requests those that the simulation does not serve, or not whole (beside any\n"
+      "  other bound 1%, unless given)");
   if (!options.parse(arguments, streams)) return ExitStatus::done;
 
   const auto file = options.value_of("measured");

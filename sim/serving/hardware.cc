@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/model/hf_config.h"
@@ -228,7 +231,30 @@ std::string fitted_elsewhere(const Document& file, const std::string& gpu, const
   return fmt::format("; not of {} on {} x {}, where nobody has seen the error", here.model, here.gpus, gpu);
 }
 
+// Constants that a scenario may give by a key of the section `cost`, too.
+bool is_key(std::string_view constant) {
+  constexpr std::array<std::string_view, 4> kKeys{"host_time", "host_sequence", "host_rank", "front_end"};
+  return std::ranges::find(kKeys, constant) != kKeys.end();
+}
+
 }  // namespace
+
+namespace {
+
+// What the scenario says in place of the file, in words.
+std::string overruled(cost::Constants by_file, cost::Constants in_force) {
+  std::vector<std::string> keys;
+  for (const cost::ConstantDoc& c : cost::constant_docs()) {
+    if (c.of(by_file) != c.of(in_force)) keys.push_back(fmt::format("cost.{}", c.name));
+  }
+  return keys.empty() ? "" : fmt::format("; with {} of the scenario in place of the file's", fmt::join(keys, ", "));
+}
+
+}  // namespace
+
+bool overrules_calibration(const Document& scenario, std::string_view constant) {
+  return is_key(constant) && scenario.is_set("cost." + std::string(constant));
+}
 
 cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu, const Server& server) {
   cost::Constants constants{gpu.calibration, {}, 0};
@@ -249,18 +275,20 @@ cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu, co
     constants.calibration.error = file.text("error") + fitted_elsewhere(file, gpu.spec.name, server);
     constants.calibration.generic = false;
   }
+  const cost::Constants by_file = constants;
   const auto host = [&](const char* key, Seconds& value) {
     if (scenario.is_set(key) || !from_file) value = to_seconds(scenario.time(key));
   };
   host("cost.host_time", constants.engine.per_step_s);
   host("cost.host_sequence", constants.engine.per_sequence_s);
   host("cost.host_rank", constants.engine.per_rank_s);
-  if (!scenario.is_set("cost.front_end") && from_file) return constants;
-  if (scenario.is("cost.front_end", scenario::Kind::time)) {
-    constants.front_end_s = to_seconds(scenario.time("cost.front_end"));
-  } else {
-    constants.front_end_s = scenario.is_word("cost.front_end", "http") ? cost::kHttpFrontEnd : 0;
+  if (scenario.is_set("cost.front_end") || !from_file) {
+    constants.front_end_s = scenario.is("cost.front_end", scenario::Kind::time)
+                                ? to_seconds(scenario.time("cost.front_end"))
+                            : scenario.is_word("cost.front_end", "http") ? cost::kHttpFrontEnd
+                                                                         : 0;
   }
+  if (from_file) constants.calibration.error += overruled(by_file, constants);
   return constants;
 }
 

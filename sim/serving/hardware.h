@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "sim/cost/calibration.h"
 #include "sim/cost/constants.h"
@@ -35,6 +36,8 @@ struct Server {
 // says itself, each before the one before it.
 [[nodiscard]] cost::Constants load_constants(const scenario::Document& scenario, const GpuEntry& gpu,
                                              const Server& server);
+// Whether a key of the scenario goes before what a calibration file says of this constant.
+[[nodiscard]] bool overrules_calibration(const scenario::Document& scenario, std::string_view constant);
 // An entry of configs/models, or a Hugging Face config.json.
 [[nodiscard]] model::ModelSpec load_model_file(const std::filesystem::path& file);
 [[nodiscard]] GpuEntry load_gpu(const scenario::Document& scenario, const std::filesystem::path& configs);

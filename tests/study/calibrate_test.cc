@@ -234,7 +234,7 @@ TEST_CASE("a server that was slow at first and then full is not given a front en
   INFO(print_calibration(c));
   CHECK(constant(c, "front_end").fitted.identified == Identified::no_gain);
   CHECK(constant(c, "front_end").fitted.refused > 5e-3);
-  CHECK(calibration_yaml(c).find("# front_end is left as it is") != std::string::npos);
+  CHECK(calibration_yaml(c).find("# front_end is kept") != std::string::npos);
 }
 
 TEST_CASE("all constants at once on a short trace: few can be told, and those do no harm") {
@@ -269,6 +269,24 @@ TEST_CASE("what calibrate writes is what cost.calibration takes") {
   // The scenario's own word goes before the file's.
   const Validation own = validate(engine_with({"cost.calibration=" + file, "cost.front_end=none"}), kConfigs, run, {});
   CHECK(share_of(own, "ttft_mean") < share_of(v, "ttft_mean") - 0.03);
+}
+
+TEST_CASE("the file says what the fit rests on, too") {
+  const MeasuredRun run = measured_on(engine_with({"cost.front_end=9 ms", "cost.host_time=2 ms"}));
+  const Calibrated c = calibrate(engine_with({"cost.front_end=9 ms"}), kConfigs, run,
+                                 {.fit = {"host_time"}, .holdout = 0.3, .leave_out_first = 0, .go_on = {}});
+  REQUIRE(c.given.size() == 1);
+  CHECK(c.given[0].name == "front_end");
+  const workload::TraceFolder folder;
+  const std::string file = folder.write("fitted.yaml", calibration_yaml(c));
+  const Validation v = validate(engine_with({"cost.calibration=" + file}), kConfigs, run, {});
+  CHECK(std::abs(share_of(v, "ttft_mean")) < 0.02);
+  CHECK(std::abs(share_of(v, "tpot_mean")) < 0.02);
+  const Validation other =
+      validate(engine_with({"cost.calibration=" + file, "cost.front_end=none"}), kConfigs, run, {});
+  CHECK(other.summary.identity.provenance[0].find("with cost.front_end of the scenario in place of the file's") !=
+        std::string::npos);
+  CHECK(v.summary.identity.provenance[0].find("in place of the file's") == std::string::npos);
 }
 
 TEST_CASE("too few requests, and cost models without constants, are refused") {

@@ -10,6 +10,7 @@
 
 #include "sim/base/diagnostics.h"
 #include "sim/serving/assemble.h"
+#include "sim/serving/hardware.h"
 #include "sim/study/calibrate/time_slopes.h"
 
 namespace blockyard::study {
@@ -230,6 +231,17 @@ FittedParameter as_constant(cost::ConstantKind kind, FittedParameter p) {
   return p;
 }
 
+std::vector<GivenConstant> given_constants(const Calibrated& c, cost::Constants of_gpu) {
+  std::vector<GivenConstant> given;
+  cost::Constants result = c.result;
+  for (const cost::ConstantDoc& doc : cost::constant_docs()) {
+    const auto fitted = std::ranges::find(c.constants, doc.name, &FittedConstant::name);
+    if (fitted != c.constants.end() && fitted->fitted.identified == Identified::yes) continue;
+    if (doc.of(result) != doc.of(of_gpu)) given.push_back({std::string(doc.name), doc.kind, doc.of(result)});
+  }
+  return given;
+}
+
 }  // namespace
 
 std::vector<std::string> constant_names() {
@@ -299,6 +311,7 @@ Calibrated calibrate(const scenario::Document& scenario, const std::filesystem::
       c.constants.push_back(std::move(constant));
     }
     c.result = trials.with(values);
+    c.given = given_constants(c, cost::Constants{serving::load_gpu(scenario, configs).calibration, {}, 0});
     c.fitted_requests = part - first;
     c.held_out_requests = all - part;
     Trials::Judged before = trials.judge(start, first, part);

@@ -41,8 +41,16 @@ struct FittedConstant {
   std::string like;  // the one it cannot be told apart from
 };
 
+// One that the scenario, or a calibration it names, has otherwise than the GPU's entry, and that was not fitted.
+struct GivenConstant {
+  std::string name;
+  cost::ConstantKind kind = cost::ConstantKind::share;
+  double value = 0;
+};
+
 struct Calibrated {
   std::vector<FittedConstant> constants;
+  std::vector<GivenConstant> given;
   cost::Constants result;
   std::int64_t fitted_requests = 0;
   std::int64_t held_out_requests = 0;
@@ -62,7 +70,7 @@ struct Calibrated {
 // Whether any constant is fitted; else there is nothing to write.
 [[nodiscard]] bool anything_told(const Calibrated& calibrated);
 [[nodiscard]] std::string print_calibration(const Calibrated& calibrated);
-// The YAML that `cost.calibration` takes.
+// The YAML that `cost.calibration` takes: what was fitted, and what else the fit rests on.
 [[nodiscard]] std::string calibration_yaml(const Calibrated& calibrated);
 
 }  // namespace blockyard::study

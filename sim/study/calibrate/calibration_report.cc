@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/report/figures.h"
@@ -32,7 +33,7 @@ std::string reason(const FittedConstant& c) {
     case Identified::like_another:
       return fmt::format("cannot be told apart from {}", c.like);
     case Identified::no_gain:
-      return fmt::format("requests left out of a fit are foretold no better with it free (fitted: {})", refused);
+      return fmt::format("does as well as what a fit makes of it, {}", refused);
     case Identified::at_bound:
       return fmt::format("the fit runs into its bound, {}", refused);
     case Identified::yes:
@@ -51,14 +52,14 @@ void add_constants(const Calibrated& c, std::string& text) {
     if (f.fitted.identified == Identified::yes) {
       any_fitted = true;
       fitted.add({f.name, value_text(f.kind, f.before), value_text(f.kind, f.fitted.value),
-                  value_text(f.kind, f.fitted.standard_error)});
+                  std::isfinite(f.fitted.standard_error) ? value_text(f.kind, f.fitted.standard_error) : "unknown"});
     } else {
       any_kept = true;
       kept.add({"  " + f.name, value_text(f.kind, f.before), reason(f)});
     }
   }
   text += any_fitted ? fitted.text() : "no constant is told by these requests: nothing is fitted\n";
-  if (any_kept) text += "not identified by these requests, kept as they were and not written:\n" + kept.text();
+  if (any_kept) text += "kept as they were:\n" + kept.text();
   text += '\n';
 }
 
@@ -98,6 +99,11 @@ void add_worse(const Validation& before, const Validation& after, const char* pa
   }
 }
 
+std::string constant_yaml(std::string_view name, cost::ConstantKind kind, double value) {
+  return kind == cost::ConstantKind::share ? fmt::format("{}: {:.5g}\n", name, value)
+                                           : fmt::format("{}: {:.3f} us\n", name, 1e6 * value);
+}
+
 std::string error_words(const Validation& v) {
   return fmt::format("TTFT {}, TPOT {}, E2E {} (means)", error_text(v, "ttft_mean"), error_text(v, "tpot_mean"),
                      error_text(v, "e2e_mean"));
@@ -116,8 +122,12 @@ std::string print_calibration(const Calibrated& c) {
                                  identity.gpus, identity.gpu, c.after.file.name);
   text += fmt::format("requests    {} fitted, the last {} held out; {} runs\n", report::count_text(c.fitted_requests),
                       report::count_text(c.held_out_requests), c.runs);
-  text += print_not_served(c.after.summary) + print_measured_file(c.after.file) + '\n';
+  text += print_not_served(c.after) + print_measured_file(c.after.file) + '\n';
   add_constants(c, text);
+  for (const FittedConstant& f : c.constants) {
+    if (f.kind == cost::ConstantKind::share && f.fitted.value > 1 && f.before <= 1)
+      text += fmt::format("{} is more than the peak: it stands for something else\n\n", f.name);
+  }
   TextTable errors;
   errors.add({"error", "held out: before", "after", "fitted: before", "after"});
   for (const char* figure : kFigures) {
@@ -138,8 +148,9 @@ std::string print_calibration(const Calibrated& c) {
         120, "  ");
   }
   text +=
-      "std. error: by leaving out each eighth of the fitted requests in turn; as far as the constants that were kept "
-      "are right.\n";
+      "std. error: by leaving out each eighth of the fitted requests in turn, what cannot be told apart from a "
+      "constant "
+      "free\n  beside it; as far as the others that were kept are right.\n";
   return text;
 }
 
@@ -155,13 +166,14 @@ std::string calibration_yaml(const Calibrated& c) {
       c.fitted_requests, identity.model, identity.gpus, identity.gpu, file, c.held_out_requests, error_words(c.after),
       error_words(c.before), identity.model, identity.gpu, identity.gpus);
   for (const FittedConstant& f : c.constants) {
-    if (f.fitted.identified != Identified::yes) {
-      text += fmt::format("# {} is left as it is: {}\n", f.name, reason(f));
-      continue;
+    if (f.fitted.identified == Identified::yes) {
+      text += constant_yaml(f.name, f.kind, f.fitted.value);
+    } else {
+      text += fmt::format("# {} is kept: {}\n", f.name, reason(f));
     }
-    text += f.kind == cost::ConstantKind::share ? fmt::format("{}: {:.5g}\n", f.name, f.fitted.value)
-                                                : fmt::format("{}: {:.3f} us\n", f.name, 1e6 * f.fitted.value);
   }
+  if (!c.given.empty()) text += "# What the fit rests on beside the GPU's own constants, as the scenario had it.\n";
+  for (const GivenConstant& g : c.given) text += constant_yaml(g.name, g.kind, g.value);
   return text;
 }
 

@@ -413,18 +413,27 @@ class Solver {
   void describe() {
     fit_.sum_before = sum_of(start_);
     fit_.sum_after = sum_of(current_);
-    const std::vector<Worth> worth = worth_of(linearised(free_), std::vector<bool>(free_.size()));
     for (std::size_t j = 0; j < values_.size(); ++j) {
       FittedParameter& p = fit_.parameters[j];
       p.value = values_[j];
-      if (const auto found = std::ranges::find(free_, j); found != free_.end()) {
-        const auto a = static_cast<std::size_t>(found - free_.begin());
+      if (is_free(j)) {
         p.identified = Identified::yes;
-        p.standard_error = worth[a].standard_error * (*parameters_)[j].scale;
       } else if (p.identified != Identified::no_effect) {
         describe_kept(j);
       }
     }
+    for (const std::size_t j : free_) fit_.parameters[j].standard_error = standard_error(j) * (*parameters_)[j].scale;
+  }
+  // As sure as it is with those that it cannot be told apart from free beside it.
+  [[nodiscard]] double standard_error(std::size_t j) const {
+    std::vector<std::size_t> those = free_;
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      const FittedParameter& kept = fit_.parameters[k];
+      if (kept.identified == Identified::like_another && kept.like == j && own_share(k) >= own_share_at(kSame))
+        those.push_back(k);
+    }
+    const std::vector<Worth> worth = worth_of(linearised(those), std::vector<bool>(those.size()));
+    return worth[static_cast<std::size_t>(std::ranges::find(those, j) - those.begin())].standard_error;
   }
   // Why one that has an effect was never freed, or did not stay so.
   void describe_kept(std::size_t j) {

@@ -56,7 +56,8 @@ enum class Identified { yes, no_effect, like_another, no_gain, at_bound };
 
 struct FittedParameter {
   double value = 0;
-  double standard_error = 0;  // by leaving out stretches; 0 where it was not fitted
+  double standard_error = 0;  // by leaving out stretches, those that are kept as like_another of it free beside it; 0
+                              // where it was not fitted, infinite where nothing tells
   Identified identified = Identified::yes;
   std::size_t like = 0;  // the free parameter whose effect is most like its own
   double refused = 0;    // no_gain, at_bound: what a fit makes of it

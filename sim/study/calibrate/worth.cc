@@ -123,10 +123,10 @@ class Judgement {
     const auto m = static_cast<double>(estimates_.size());
     const double error = std::sqrt((m - 1) / m * squared_deviations(estimates_));
     const double distance = std::abs(mean_of(estimates_) - to_start_);
+    const double moved = to_start_ != 0 ? std::abs(to_start_) : distance;  // so far, or by what it would be
     const bool any = distance > kSure * error || all_.hold() || std::ranges::any_of(by_kind_, &Gains::hold);
     const double gain = mean_of(all_.gain);
-    return {
-        .holds = gain > 0 && any && distance > kClear * error, .gain = gain, .estimate = 0, .standard_error = error};
+    return {.holds = gain > 0 && any && moved > kClear * error, .gain = gain, .estimate = 0, .standard_error = error};
   }
 
  private:

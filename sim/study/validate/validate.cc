@@ -42,6 +42,11 @@ class Pairs {
 
 double ns(SimTime time) { return static_cast<double>(time.count()); }
 
+// At the model's length, which the server's was beyond.
+bool cut_short(const MeasuredRequest& measured, const metrics::RequestRecord& simulated) {
+  return simulated.outcome == metrics::Outcome::finished && simulated.generated_tokens < measured.output_tokens.count();
+}
+
 std::vector<ComparedTimes> compare_times(const MeasuredRun& run, const std::vector<metrics::RequestRecord>& records,
                                          std::size_t first, std::size_t last, std::int64_t& compared) {
   Pairs ttft("ttft");
@@ -50,7 +55,7 @@ std::vector<ComparedTimes> compare_times(const MeasuredRun& run, const std::vect
   for (std::size_t i = first; i < last; ++i) {
     const MeasuredRequest& m = run.requests[i];
     const metrics::RequestRecord& s = records[i];
-    if (s.outcome != metrics::Outcome::finished) continue;
+    if (s.outcome != metrics::Outcome::finished || cut_short(m, s)) continue;
     ++compared;
     if (m.ttft) ttft.add(ns(*m.ttft), ns(s.first_token - s.arrival));
     if (m.e2e) e2e.add(ns(*m.e2e), ns(s.ended - s.arrival));
@@ -119,6 +124,7 @@ Validation compare_with_measured(const MeasuredRun& run, const serving::RunResul
   const auto first = static_cast<std::size_t>(std::max(options.first, v.left_out));
   const auto last = std::min(arrived, static_cast<std::size_t>(options.last));
   v.times = compare_times(run, records, first, last, v.compared);
+  for (std::size_t i = 0; i < arrived; ++i) v.cut_short += cut_short(run.requests[i], records[i]) ? 1 : 0;
   const bool all = first == 0 && last == arrived;
   if (!run.gaps_ns.empty() && all) {
     std::vector<std::int64_t> gaps = run.gaps_ns;
@@ -167,7 +173,7 @@ std::vector<SignedError> errors_of(const Validation& validation) {
   }
   if (validation.requests > 0) {
     const metrics::Summary& s = validation.summary;
-    errors.push_back({kNotServed, static_cast<double>(s.rejected + s.timed_out + s.unfinished) /
+    errors.push_back({kNotServed, static_cast<double>(s.rejected + s.timed_out + s.unfinished + validation.cut_short) /
                                       static_cast<double>(validation.requests)});
   }
   return errors;

@@ -40,9 +40,10 @@ struct ComparedFigure {
 struct Validation {
   MeasuredFile file;
   SimulatedEngine engine;
-  std::int64_t requests = 0;  // measured ones that were served
-  std::int64_t compared = 0;  // finished in the simulation, and not left out
-  std::int64_t left_out = 0;  // of the first ones, as asked
+  std::int64_t requests = 0;   // measured ones that were served
+  std::int64_t compared = 0;   // finished in the simulation with all their tokens, and not left out
+  std::int64_t cut_short = 0;  // of all, those whose outputs end at the simulated engine's max_model_len
+  std::int64_t left_out = 0;   // of the first ones, as asked
   std::vector<ComparedTimes> times;
   std::vector<ComparedFigure> figures;
   metrics::Summary summary;        // of the simulated run
@@ -55,7 +56,7 @@ struct SignedError {
   std::string name;
   double share = 0;  // simulated / measured - 1; of per_request the mean of absolute errors, of not_served of requests
 };
-// Requests that the server answered and the simulation does not: all other figures are of the others.
+// Requests that the server answered and the simulation does not, or not whole: times are those of the others.
 inline constexpr const char* kNotServed = "not_served";
 [[nodiscard]] std::vector<SignedError> errors_of(const Validation& validation);
 // Figures that are on both sides and have no error, since the measured time is 0.

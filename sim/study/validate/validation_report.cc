@@ -157,7 +157,8 @@ std::vector<std::string> all_notes(const Validation& v) {
 
 }  // namespace
 
-std::string print_not_served(const metrics::Summary& s) {
+std::string print_not_served(const Validation& v) {
+  const metrics::Summary& s = v.summary;
   std::vector<std::string> parts;
   const auto add = [&](std::int64_t count, std::string_view how) {
     if (count > 0) parts.push_back(fmt::format("{} {}", report::count_text(count), how));
@@ -167,6 +168,7 @@ std::string print_not_served(const metrics::Summary& s) {
   }
   add(s.timed_out, "timed out");
   add(s.unfinished, "unfinished");
+  add(v.cut_short, "cut short at engine.max_model_len");
   return parts.empty() ? "" : fmt::format("not served  in the simulation: {}\n", fmt::join(parts, "; "));
 }
 
@@ -214,7 +216,7 @@ std::string print_validation(const Validation& v) {
   if (v.left_out > 0)
     text += fmt::format("; the first {} are simulated and not compared, nor what is of all: ITL, makespan, rates",
                         report::count_text(v.left_out));
-  text += '\n' + print_not_served(v.summary) + print_measured_file(v.file);
+  text += '\n' + print_not_served(v) + print_measured_file(v.file);
   text += report::wrapped("engine      ", engine_text(v.engine), kWidth, "            ");
   text += report::wrapped("prefix hits ", prefix_text(v.summary), kWidth, "            ");
   text += '\n';
@@ -236,7 +238,7 @@ std::string print_validation(const Validation& v) {
   text +=
       "TTFT from arrival to first token, TPOT (last - first token) / (outputs - 1) a request, E2E to the last token";
   text += v.times.size() > 3 ? ",\nITL every gap between tokens.\n" : ".\n";
-  if (v.figures.empty()) text += "makespan and throughput need the E2E of every request\n";
+  if (v.figures.empty() && v.left_out == 0) text += "makespan and throughput need the E2E of every request\n";
   if (v.summary.preemptions > 0)
     text += fmt::format("simulated preemptions: {}\n", report::count_text(v.summary.preemptions));
   text += '\n';
@@ -277,6 +279,7 @@ ordered_json validation_json(const Validation& v) {
       {"rejected", v.summary.rejected},
       {"timed_out", v.summary.timed_out},
       {"unfinished", v.summary.unfinished},
+      {"cut_short", v.cut_short},
       {"preemptions", v.summary.preemptions},
       {"steps", v.summary.steps},
       {"prefix_hit_ratio",

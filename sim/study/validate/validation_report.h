@@ -8,8 +8,9 @@
 
 namespace blockyard::study {
 
-// Requests that the measured server served and the simulated one did not, by reason; empty if there are none.
-[[nodiscard]] std::string print_not_served(const metrics::Summary& summary);
+// Requests that the measured server served and the simulated one did not, or not whole, by reason; empty if there are
+// none.
+[[nodiscard]] std::string print_not_served(const Validation& validation);
 // What was read of the measured file, what its prompts are known to share, and which rows had to be left out.
 [[nodiscard]] std::string print_measured_file(const MeasuredFile& file);
 [[nodiscard]] std::string print_validation(const Validation& validation);
