@@ -189,6 +189,15 @@ TEST_CASE("requests that only the measured server served are told, with the reas
   CHECK(v.compared == 59);
   CHECK(print_validation(v).find("not served  in the simulation: 1 rejected: prompt_too_long") != std::string::npos);
   CHECK(validation_json(v)["simulated"]["rejected"] == 1);
+  CHECK(error_of(v, "not_served") == Approx(1.0 / 60));
+  run.requests[3].prompt_tokens = Tokens(100);
+  run.requests[3].output_tokens = Tokens(8'150);  // beyond the model's length
+  const Validation cut = validate(an_engine({"engine.max_model_len=8192"}), kConfigs, run, {});
+  CHECK(cut.compared == 59);
+  CHECK(cut.cut_short == 1);
+  CHECK(print_validation(cut).find("not served  in the simulation: 1 cut short at engine.max_model_len") !=
+        std::string::npos);
+  CHECK(error_of(cut, "not_served") == Approx(1.0 / 60));
   CHECK(print_validation(validate(document, kConfigs, simulated(document), {})).find("not served") ==
         std::string::npos);
 }

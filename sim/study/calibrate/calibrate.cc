@@ -164,8 +164,8 @@ class Trials {
     }
   };
 
-  // One that was turned away, or that the run ended before, has no time; where a group has none at all it counts as if
-  // it took twice as long.
+  // One that was turned away or cut short, or that the run ended before, has no time; where a group has none at all it
+  // counts as if it took twice as long.
   void add_group(const metrics::Collector& collector, const TimeSlopes& slopes, SimTime front_end, std::size_t begin,
                  std::size_t end, Evaluation& to) const {
     const std::size_t n = to.slopes.size();
@@ -177,7 +177,7 @@ class Trials {
       const MeasuredRequest& m = run_->requests[i];
       const double measured_ttft = m.ttft ? static_cast<double>(m.ttft->count()) : 0;
       const double measured_e2e = m.e2e ? static_cast<double>(m.e2e->count()) : 0;
-      if (i >= collector.records().size() || collector.records()[i].outcome != metrics::Outcome::finished) {
+      if (i >= collector.records().size() || !served_whole(m, collector.records()[i])) {
         ++refused;
         continue;
       }

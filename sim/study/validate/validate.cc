@@ -42,11 +42,6 @@ class Pairs {
 
 double ns(SimTime time) { return static_cast<double>(time.count()); }
 
-// At the model's length, which the server's was beyond.
-bool cut_short(const MeasuredRequest& measured, const metrics::RequestRecord& simulated) {
-  return simulated.outcome == metrics::Outcome::finished && simulated.generated_tokens < measured.output_tokens.count();
-}
-
 std::vector<ComparedTimes> compare_times(const MeasuredRun& run, const std::vector<metrics::RequestRecord>& records,
                                          std::size_t first, std::size_t last, std::int64_t& compared) {
   Pairs ttft("ttft");
@@ -55,7 +50,7 @@ std::vector<ComparedTimes> compare_times(const MeasuredRun& run, const std::vect
   for (std::size_t i = first; i < last; ++i) {
     const MeasuredRequest& m = run.requests[i];
     const metrics::RequestRecord& s = records[i];
-    if (s.outcome != metrics::Outcome::finished || cut_short(m, s)) continue;
+    if (!served_whole(m, s)) continue;
     ++compared;
     if (m.ttft) ttft.add(ns(*m.ttft), ns(s.first_token - s.arrival));
     if (m.e2e) e2e.add(ns(*m.e2e), ns(s.ended - s.arrival));
@@ -102,6 +97,11 @@ serving::RequestsOverride requests_of(const MeasuredRun& run) {
           }};
 }
 
+bool served_whole(const MeasuredRequest& measured, const metrics::RequestRecord& simulated) {
+  return simulated.outcome == metrics::Outcome::finished &&
+         simulated.generated_tokens >= measured.output_tokens.count();
+}
+
 Validation validate(const scenario::Document& scenario, const std::filesystem::path& configs, const MeasuredRun& run,
                     const ValidateOptions& options) {
   const serving::RequestsOverride requests = requests_of(run);
@@ -124,7 +124,9 @@ Validation compare_with_measured(const MeasuredRun& run, const serving::RunResul
   const auto first = static_cast<std::size_t>(std::max(options.first, v.left_out));
   const auto last = std::min(arrived, static_cast<std::size_t>(options.last));
   v.times = compare_times(run, records, first, last, v.compared);
-  for (std::size_t i = 0; i < arrived; ++i) v.cut_short += cut_short(run.requests[i], records[i]) ? 1 : 0;
+  for (std::size_t i = 0; i < arrived; ++i) {
+    if (records[i].outcome == metrics::Outcome::finished && !served_whole(run.requests[i], records[i])) ++v.cut_short;
+  }
   const bool all = first == 0 && last == arrived;
   if (!run.gaps_ns.empty() && all) {
     std::vector<std::int64_t> gaps = run.gaps_ns;

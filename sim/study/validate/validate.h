@@ -81,6 +81,9 @@ struct ValidateOptions {
 [[nodiscard]] Validation compare_with_measured(const MeasuredRun& run, const serving::RunResult& result,
                                                const ValidateOptions& options);
 
+// Whether the simulation gives the request all the tokens that it was measured with, none being cut at max_model_len.
+[[nodiscard]] bool served_whole(const MeasuredRequest& measured, const metrics::RequestRecord& simulated);
+
 // The measured requests as a workload.
 [[nodiscard]] serving::RequestsOverride requests_of(const MeasuredRun& run);
 
