@@ -80,8 +80,15 @@ int broken(const std::vector<Bound>& bounds, const study::Validation& validation
           fmt::format("{} {:+.2f} % (at most {:.4g} %)", bound.figure, 100 * found->share, 100 * bound.share));
       continue;
     }
-    err << fmt::format("blockyard validate: {} is {:+.2f} %{}, more than {:.4g} %\n", bound.figure, 100 * found->share,
-                       bound.figure == study::kNotServed ? " of the requests" : " off", 100 * bound.share);
+    if (bound.figure == study::kNotServed) {
+      err << fmt::format(
+          "blockyard validate: {:.2f} % of the requests are not served in the simulation, or not whole, "
+          "more than {:.4g} %: not_served\n",
+          100 * found->share, 100 * bound.share);
+    } else {
+      err << fmt::format("blockyard validate: {} is {:+.2f} % off, more than {:.4g} %\n", bound.figure,
+                         100 * found->share, 100 * bound.share);
+    }
     ++count;
   }
   if (!kept.empty()) err << fmt::format("blockyard validate: within bounds: {}\n", fmt::join(kept, ", "));

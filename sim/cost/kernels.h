@@ -9,7 +9,7 @@
 
 namespace blockyard::cost {
 
-inline constexpr double kActivationBytes = 2;
+inline constexpr double kActivationBytes = 2;  // of an element: 16 bits, whatever the weights are in
 
 // How the GEMMs of a checkpoint run on a GPU.
 //   plain      16-bit weights

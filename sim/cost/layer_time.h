@@ -44,7 +44,8 @@ class LayerTime {
   [[nodiscard]] Seconds layers(std::int64_t tokens) const;
   // Of replicas: what their experts make of the tokens of all of them, and the way there and back. Every layer's hidden
   // states are gathered on all replicas, each GPU computes its part of the experts over them, and the sums are
-  // scattered back: an all-gather and a reduce-scatter, vLLM's default (`allgather_reducescatter`).
+  // scattered back: an all-gather and a reduce-scatter, vLLM's default (`allgather_reducescatter`). `rows_of_all`: what
+  // graphs pad these tokens to.
   [[nodiscard]] Seconds routed(std::int64_t tokens_of_all, std::int64_t rows_of_all) const;
   // What a step of so many tokens is padded to.
   [[nodiscard]] std::int64_t padded(std::int64_t tokens) const;

@@ -7,7 +7,8 @@
 //                Layers that differ (dense and sparse, latent, recurrent) are summed class by class (layer_time.h)
 //   weights      fp8, int8: tensor cores of that format; other formats of 8 bits and less: fewer bytes, converted
 //   experts      router; gate+up and down over M k rows; weights read: those of the E (1 - (1 - k/E)^M) distinct
-//                experts that uniform routing is expected to touch; expert parallelism: layer_time.h
+//                experts that uniform routing is expected to touch, M without a graph's padding there, whose rows are
+//                computed and choose none of their own; expert parallelism: layer_time.h
 //   head         one GEMM over the sampled rows, logits gathered over the ranks; sampler: 25 us, and the logits of all
 //                rows read twice in 4 bytes
 //   elementwise  fused: 2 (8 M hidden + 2 M (q + kv) + 3 M ff) / (1.7 B) + 4 te

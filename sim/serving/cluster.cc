@@ -38,7 +38,7 @@ std::size_t Cluster::arrive(SimTime now, RequestId id, const workload::Request& 
     CHECK_LAW(to < replicas_.size(), "a request is sent to replica {} of {}", to, replicas_.size());
     replica_of_.resize(index_of(id) + 1);
     replica_of_[index_of(id)] = static_cast<std::uint16_t>(to);
-    collector_->routed(static_cast<metrics::RecordId>(id), to);
+    collector_->routed(record(id), to);
   }
   replicas_[to]->arrive(now, id, request);
   return to;

@@ -231,21 +231,12 @@ std::string fitted_elsewhere(const Document& file, const std::string& gpu, const
   return fmt::format("; not of {} on {} x {}, where nobody has seen the error", here.model, here.gpus, gpu);
 }
 
-// Constants that a scenario may give by a key of the section `cost`, too.
-bool is_key(std::string_view constant) {
-  constexpr std::array<std::string_view, 4> kKeys{"host_time", "host_sequence", "host_rank", "front_end"};
-  return std::ranges::find(kKeys, constant) != kKeys.end();
-}
-
-}  // namespace
-
-namespace {
-
-// What the scenario says in place of the file, in words.
-std::string overruled(cost::Constants by_file, cost::Constants in_force) {
+// Which of the constants that a file gives the scenario has otherwise, in words.
+std::string overruled(const std::vector<const cost::ConstantDoc*>& given, cost::Constants by_file,
+                      cost::Constants in_force) {
   std::vector<std::string> keys;
-  for (const cost::ConstantDoc& c : cost::constant_docs()) {
-    if (c.of(by_file) != c.of(in_force)) keys.push_back(fmt::format("cost.{}", c.name));
+  for (const cost::ConstantDoc* c : given) {
+    if (c->of(by_file) != c->of(in_force)) keys.push_back(fmt::format("cost.{}", c->name));
   }
   return keys.empty() ? "" : fmt::format("; with {} of the scenario in place of the file's", fmt::join(keys, ", "));
 }
@@ -253,12 +244,14 @@ std::string overruled(cost::Constants by_file, cost::Constants in_force) {
 }  // namespace
 
 bool overrules_calibration(const Document& scenario, std::string_view constant) {
-  return is_key(constant) && scenario.is_set("cost." + std::string(constant));
+  constexpr std::array<std::string_view, 4> kKeys{"host_time", "host_sequence", "host_rank", "front_end"};
+  return std::ranges::find(kKeys, constant) != kKeys.end() && scenario.is_set("cost." + std::string(constant));
 }
 
 cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu, const Server& server) {
   cost::Constants constants{gpu.calibration, {}, 0};
   const bool from_file = scenario.is("cost.calibration", scenario::Kind::file);
+  std::vector<const cost::ConstantDoc*> given;  // by the file
   if (from_file) {
     NameDocs shares;
     NameDocs times;
@@ -269,6 +262,7 @@ cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu, co
         scenario::load(scenario.file("cost.calibration"), scenario::calibration_schema(shares, times));
     for (const cost::ConstantDoc& c : cost::constant_docs()) {
       if (!file.has_value(c.name)) continue;
+      given.push_back(&c);
       c.of(constants) = c.kind == cost::ConstantKind::share ? file.real(c.name) : to_seconds(file.time(c.name));
     }
     constants.calibration.source = file.text("source") + "; the others: " + gpu.calibration.source;
@@ -288,7 +282,7 @@ cost::Constants load_constants(const Document& scenario, const GpuEntry& gpu, co
                             : scenario.is_word("cost.front_end", "http") ? cost::kHttpFrontEnd
                                                                          : 0;
   }
-  if (from_file) constants.calibration.error += overruled(by_file, constants);
+  constants.calibration.error += overruled(given, by_file, constants);
   return constants;
 }
 

@@ -683,7 +683,7 @@ class TheProgram(unittest.TestCase):
         short = ["validate", self.scenario, "--measured", measured, "--set", "engine.max_model_len=2000", "--fail-above"]
         done = blockyard(*short, "e2e_mean=900%")
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("not_served is +25.00 % of the requests, more than 1 %", done.stderr)
+        self.assertIn("25.00 % of the requests are not served in the simulation, or not whole, more than 1 %: not_served", done.stderr)
         self.assertEqual(blockyard(*short, "e2e_mean=900%,not_served=30%").returncode, 0)
 
     def test_a_fault_that_an_assignment_may_have_caused_elsewhere_names_it(self):

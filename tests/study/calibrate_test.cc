@@ -287,6 +287,12 @@ TEST_CASE("the file says what the fit rests on, too") {
   CHECK(other.summary.identity.provenance[0].find("with cost.front_end of the scenario in place of the file's") !=
         std::string::npos);
   CHECK(v.summary.identity.provenance[0].find("in place of the file's") == std::string::npos);
+  // What the file does not give is the scenario's to say.
+  const std::string efficiency =
+      folder.write("efficiency.yaml", "source: made up\nerror: none\nmemory_efficiency: 0.7\n");
+  const Validation own =
+      validate(engine_with({"cost.calibration=" + efficiency, "cost.front_end=9 ms"}), kConfigs, run, {});
+  CHECK(own.summary.identity.provenance[0].find("in place of the file's") == std::string::npos);
 }
 
 TEST_CASE("too few requests, and cost models without constants, are refused") {

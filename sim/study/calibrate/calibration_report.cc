@@ -17,6 +17,8 @@ namespace {
 
 using report::TextTable;
 
+constexpr std::size_t kWidth = 120;  // columns of a screen
+
 constexpr std::array<const char*, 8> kFigures{"ttft_mean", "ttft_p50", "ttft_p99", "tpot_mean",
                                               "tpot_p99",  "e2e_mean", "e2e_p99",  "e2e_per_request"};
 
@@ -145,12 +147,11 @@ std::string print_calibration(const Calibrated& c) {
   if (!worse.empty()) {
     text += report::wrapped(
         "", fmt::format("worse with the fit: {}: what was fitted may stand for something else", fmt::join(worse, ", ")),
-        120, "  ");
+        kWidth, "  ");
   }
   text +=
-      "std. error: by leaving out each eighth of the fitted requests in turn, what cannot be told apart from a "
-      "constant "
-      "free\n  beside it; as far as the others that were kept are right.\n";
+      "std. error: by leaving out each eighth of the fitted requests in turn, with what cannot be told apart from it "
+      "free;\n  as far as the others that were kept are right.\n";
   return text;
 }
 
