@@ -138,7 +138,11 @@ std::string print_calibration(const Calibrated& c) {
   }
   text += errors.text();
   text += "\nerror: simulated / measured - 1; e2e_per_request: mean of the absolute error of each request.\n";
-  if (!c.settled) text += "the fit ended on its way: begin another where it is, by cost.calibration.\n";
+  if (!c.settled) {
+    text +=
+        "the fit has not settled: these requests could tell more, and no step from where it ended helped; judge it by "
+        "the\n  errors above.\n";
+  }
   if (error_of_requests(c.after) > error_of_requests(c.before))
     text += "the held-out requests are further off with the fit than without it: better not use it.\n";
   std::vector<std::string> worse;

@@ -17,6 +17,7 @@ constexpr double kSame = 0.999999;    // correlation of effects above which no a
 constexpr int kMostTries = 3;         // of a step, each half as long as the one before
 constexpr double kWithinNoise = 0.5;  // of what noise alone would leave to mend: less is not worth a step
 
+constexpr double kBeyondNoise = 4;  // of the same, where no step mends it: a fit that has not settled (two std. errors)
 constexpr double kMostChange = 0.5;  // in a step, of a parameter's scale or of what it is
 constexpr double kComesTrue = 0.2;   // of what a step foretold: then it is kept, whatever is left to mend
 
@@ -223,9 +224,9 @@ class Solver {
 
   void descend() {
     fit_.settled = false;
-    for (int i = 0; i < options_.most_iterations && !fit_.settled; ++i) {
+    for (int i = 0; i < options_.most_iterations; ++i) {
       weigh();
-      fit_.settled = !improve();
+      if (!improve()) break;
     }
     weigh();
   }
@@ -293,6 +294,7 @@ class Solver {
   bool improve() {
     const Mend wanted = mend();
     const double noise = noise_of_one() * static_cast<double>(free_.size());
+    fit_.settled = !(wanted.less > kBeyondNoise * noise);
     if (!(wanted.less > kWithinNoise * noise)) return false;
     const Vector from = values_;
     const Evaluation here = current_;
